@@ -48,7 +48,6 @@ class Chosen:
     methods: tuple[str, ...]
     notes: tuple[str, ...] = ()
     prompts: tuple[str | Path, ...] = ()
-    """Files with prompts that the methods need."""
 
 
 def methods_of_run(
@@ -83,8 +82,7 @@ def chosen_methods(
     kinds = _kinds(items)
     if asked is None:
         return _usual(kinds, corpus=str(items["corpus"][0]))
-    known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in asked if name not in FAMILIES])
-    notes = []
+    known, notes = _known(asked, prompts), []
     for name in in_order(asked, known):
         if name in FAMILIES:
             if name != DIRECT and name not in LINKING_FUNCTIONS and not any(map(method_named(name).applies_to, items)):
@@ -116,9 +114,8 @@ def with_samples(
     >>> with_samples(["direct", "rating_7_free"], 10, 0.7)
     ['direct', 'rating_7_free@10samples@t0.7']
     """
-    parts = {name: MethodName.parsed(name) for name in names}
-    known = prompts_of(prompts, asked=[method.id for name, method in parts.items() if name not in FAMILIES])
-    in_order(names, known)
+    parts, known = {name: MethodName.parsed(name) for name in names}, _known(names, prompts)
+    in_order(names, known)  # refuses names that do not exist
     writes = [name for name, method in parts.items() if method.id in known and known[method.id].readout == "generation"]
     if not writes:
         raise ScoringError(
@@ -145,10 +142,13 @@ def methods_as_before(items: datasets.Dataset, names: Sequence[str], *, prompts:
 def why_not_asked(
     items: datasets.Dataset, methods: Sequence[str], *, prompts: Sequence[str | Path] = ()
 ) -> dict[str, str]:
-    kinds = _kinds(items)
-    known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
+    kinds, known = _kinds(items), _known(methods, prompts)
     asked = {name: known[MethodName.parsed(name).id] for name in in_order(methods, known) if name not in FAMILIES}
     return {name: _why_not(prompt, kinds) for name, prompt in asked.items() if not _n_fitting(prompt, kinds)}
+
+
+def _known(methods: Sequence[str], prompts: Sequence[str | Path]) -> Mapping[str, Prompt]:
+    return prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
 
 
 def _kinds(items: datasets.Dataset) -> Counter[tuple[str, str]]:

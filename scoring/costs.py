@@ -1,8 +1,8 @@
 """What scoring costs, from items, a tokenizer and a model's configuration: no weights are read, no model is run.
 
-A few units of each kind are laid out as a run would lay them out, and the rest is taken to be like them. A token costs
-2 FLOPs a weight of the body (of experts only those that a token goes through) and 4 a layer, channel and token attended
-to; a token that is read costs 2 FLOPs a weight of the output layer.
+A few units of each size are laid out as a run would, and the rest is taken to be like them. A token costs 2 FLOPs a
+weight of the body (of experts only those that a token goes through) and 4 a layer, channel and token attended to; a
+token that is read costs 2 FLOPs a weight of the output layer.
 """
 
 from __future__ import annotations
@@ -51,16 +51,12 @@ UTILISATION = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What of a model's configuration decides its costs."""
-
     name: str
     kind: Kind
     n_weights: int
-    """All parameters."""
     n_body: int
     """Parameters that a token goes through, without embeddings and output layer."""
     n_head: int
-    """Parameters of the output layer."""
     n_layers: int
     n_hidden: int
     dtype: str = "bfloat16"
@@ -85,7 +81,6 @@ class Work:
     n_read: float = 0
     """Places whose distribution over the vocabulary is computed."""
     n_numbers: float = 0
-    """In the columns of the result."""
 
     def __add__(self, other: Work) -> Work:
         return Work(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Work)})

@@ -5,7 +5,6 @@ Out: the same numbers in the first table's order of rows, each table signed for 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,8 @@ import pyarrow.compute as pc
 
 from pairbank.builders.corpora.tabular_items import SENTENCES as TEXTS
 from pairbank.errors import BankError
-from pairbank.files import sha256_of_text
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.scored import MODEL, Scored
+from pairbank.scoring.scored import MODEL, Scored, n_by_flag
 from pairbank.scoring.signature import corpus_signature, method_hashes
 
 if TYPE_CHECKING:
@@ -82,7 +80,7 @@ class _Whole:
         self._longest = max(tables, key=len)
         self._where = f"corpus {self._longest.corpus!r}"
         self.methods: dict[str, Mapping[str, Any]] = {}
-        self._types: dict[str, tuple[pa.DataType, Any]] = {}
+        self._features: dict[str, Any] = {}
         hashes: dict[str, str] = {}
         for table in tables:
             for name, digest in method_hashes(table.signature).items():
@@ -92,10 +90,9 @@ class _Whole:
                         "wording of it); import them under different names"
                     )
                 self.methods.setdefault(name, table.signature["methods"][name])
-                features = table.features
                 for column in _restricted(table, name):
-                    self._types.setdefault(column, (features.arrow_schema.field(column).type, features[column]))
-        columns = {MODEL, *self._types}
+                    self._features.setdefault(column, table.features[column])
+        columns = {MODEL, *self._features}
         self._items = self._longest.dataset.remove_columns([n for n in self._longest.column_names if n in columns])
         self._ids = self._items["item_id"][:]
         texts = zip(*(self._items[name][:] for name in TEXTS), strict=True)
@@ -116,25 +113,17 @@ class _Whole:
                 )
         places = {item_id: place for place, item_id in enumerate(ids)}
         order = pa.array([places.get(item_id) for item_id in self._ids], pa.int64())
-        result: pa.Table = self._items.with_format("arrow")[:]
+        features = datasets.Features({**self._items.features, MODEL: datasets.Value("string"), **self._features})
+        schema, result = features.arrow_schema, self._items.with_format("arrow")[:]
         result = result.append_column(MODEL, pa.array([table.model] * len(result), pa.string()))
-        for name, (kind, _) in self._types.items():
-            column = (
-                cells[name].combine_chunks().take(order) if name in cells.column_names else pa.nulls(len(result), kind)
-            )
-            result = result.append_column(name, column)
-        kinds = {name: feature for name, (_, feature) in self._types.items()}
-        features = datasets.Features({**self._items.features, MODEL: datasets.Value("string"), **kinds})
-        dataset = datasets.Dataset(
-            result.cast(features.arrow_schema),
-            info=datasets.DatasetInfo(features=features),
-            fingerprint=sha256_of_text(table.dataset._fingerprint, self._items._fingerprint, *kinds),
+        for name in self._features:
+            column = cells[name].combine_chunks().take(order) if name in cells.column_names else None
+            kind = schema.field(name).type
+            result = result.append_column(name, pa.nulls(len(result), kind) if column is None else column)
+        before = {"filled_from": {"n_items": len(table), "methods": list(table.methods)}}
+        return _signed(
+            result.cast(schema), table.signature, self._longest.signature["corpus"], dict(self.methods), before
         )
-        signature: dict[str, Any] = {**table.signature, "corpus": self._longest.signature["corpus"]}
-        signature["methods"] = dict(self.methods)
-        signature["n_by_flag"] = {name: _n_by_flag(dataset, name) for name in self.methods}
-        signature["filled_from"] = {"n_items": len(table), "methods": list(table.methods)}
-        return Scored.of(dataset, signature)
 
 
 class _Shared:
@@ -178,19 +167,14 @@ class _Shared:
                 f"{self._where}: the shared items have other texts in the table of {table.model}; they are of another "
                 "version of the corpus: score or import them anew"
             )
-        methods = {
-            name: {
-                **table.signature["methods"][name],
-                "columns": [n for n in _restricted(table, name) if n in self.columns],
-            }
-            for name in self.methods
-        }
-        signature: dict[str, Any] = {**table.signature, "corpus": corpus, "methods": methods}
-        signature["n_by_flag"] = {name: _n_by_flag(dataset, name) for name in self.methods}
+        methods = {name: dict(table.signature["methods"][name]) for name in self.methods}
+        for name, method in methods.items():
+            method["columns"] = [column for column in _restricted(table, name) if column in self.columns]
         before = {"n_items": facts["n_items"], "methods": list(table.methods)}
-        if before != {"n_items": len(dataset), "methods": self.methods}:
-            signature["cut_from"] = before
-        return Scored.of(dataset, signature)
+        is_cut = before != {"n_items": len(dataset), "methods": self.methods}
+        return _signed(
+            dataset.with_format("arrow")[:], table.signature, corpus, methods, {"cut_from": before} if is_cut else {}
+        )
 
     def _items(self, table: Scored) -> datasets.Dataset:
         places = {item_id: place for place, item_id in enumerate(_ids(table))}
@@ -202,15 +186,20 @@ def _ids(table: Scored) -> list[str]:
     return ids
 
 
+def _signed(
+    table: pa.Table,
+    signature: Mapping[str, Any],
+    corpus: Mapping[str, Any],
+    methods: Mapping[str, Any],
+    before: Mapping[str, Any],
+) -> Scored:
+    """Return a table with the signature of another, for what it holds now."""
+    flags = {name: ScoreColumns(name).flags for name in methods}
+    n_by_flags = {m: n_by_flag(table[name]) if name in table.column_names else {} for m, name in flags.items()}
+    parts = {"corpus": corpus, "methods": methods, "n_by_flag": n_by_flags, **before}
+    return Scored(table=table, signature={**signature, **parts})
+
+
 def _restricted(table: Scored, method: str) -> list[str]:
     stated = table.signature["methods"][method].get("columns", ScoreColumns(method).all)
     return [name for name in stated if name in table.column_names and name != MODEL]
-
-
-def _n_by_flag(dataset: datasets.Dataset, method: str) -> dict[str, int]:
-    """Return how many items have each flag of a method, and of how many there is no score (`not_imported`)."""
-    name = ScoreColumns(method).flags
-    cells = dataset[name][:] if name in dataset.column_names else []
-    results = dict(Counter(flag for flags in cells if flags is not None for flag in flags))
-    n_none = sum(flags is None for flags in cells)
-    return results | ({"not_imported": n_none} if n_none else {})

@@ -129,8 +129,6 @@ def levenshtein(a: str, b: str) -> int:
 
 
 class SentenceTransformerEmbedder:
-    """A sentence-transformers model. Build it with `load_embedder`."""
-
     def __init__(self, model: SentenceTransformer, id_: str) -> None:
         self.model = model
         self.id = id_
@@ -204,7 +202,6 @@ def _holding(items: Items, table: datasets.Dataset) -> Items:
 
 
 def _sides(table: datasets.Dataset) -> tuple[list[str | None], list[str | None]]:
-    """Return both whole strings of each item; None where there is no second side."""
     columns = [table[name][:] for name in ("language", "context_good", "target_good", "context_bad", "target_bad")]
     pairs = [
         (joined(before, good, language), joined(before_bad, bad, language)) if bad is not None else (None, None)

@@ -13,7 +13,7 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,7 +32,7 @@ from pairbank.scoring.engine.forward import rows_at, scoring_mode
 from pairbank.scoring.engine.logprobs import head_logprobs_nats, read_logprobs_nats
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import scorer_of
-from pairbank.scoring.run.store import VERSIONS, read_shard, write_shard
+from pairbank.scoring.run.store import VERSIONS, stored_or_made
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,7 +85,6 @@ class Session(NamedTuple):
 
 
 def kind_of(scale: str, values: Sequence[float]) -> Kind:
-    """Return how a scale is asked."""
     if scale in (BINARY, FORCED_CHOICE):
         return Kind(scale, (0.0, 1.0), tuple(_wording()[scale]["options"]))
     likert = re.fullmatch(r"likert(\d+)", scale)
@@ -186,24 +185,14 @@ def participants(
     alone = _alone(sessions, scorer, asked)
     rows: list[dict[str, Any]] = []
     for n_done, session in enumerate(sessions, 1):
-        key = asked, session.head, json.dumps([[trial.text, trial.options] for trial in session.trials])
-        read = _stored(key, len(session.trials), _read(session, scorer, limit))
-        rows += _rows(session, read, alone)
+        trials = json.dumps([[trial.text, trial.options] for trial in session.trials])
+        key, made = sha256_of_text(asked, session.head, trials), _read(session, scorer, limit)
+        rows += _rows(session, stored_or_made(key, STORED, made, n_rows=len(session.trials)).to_pylist(), alone)
         progress(n_done, len(sessions))
     table = pd.DataFrame(rows)
     table.insert(0, "corpus", items["corpus"][0])
     table.insert(0, "model", scorer.info.name)
     return table
-
-
-def _stored(key: Sequence[str], n_rows: int, computed: Iterable[tuple[int, FloatArray]]) -> list[dict[str, Any]]:
-    """Return what the store has under a key; what is not there is computed and stored."""
-    hashed = sha256_of_text(*key)
-    if (table := read_shard(hashed, STORED, n_rows=n_rows)) is None:
-        rows = [{"logprobs_nats": logprobs.tolist(), "n_before": n} for n, logprobs in computed]
-        write_shard(hashed, table := pa.Table.from_pylist(rows, schema=STORED))
-    read: list[dict[str, Any]] = table.to_pylist()
-    return read
 
 
 def _rows(
@@ -220,7 +209,6 @@ def _rows(
 
 
 def _among(logprobs_nats: FloatArray) -> FloatArray:
-    """Return log-probabilities of options as those among them."""
     return np.asarray(logprobs_nats - np.logaddexp.reduce(logprobs_nats))
 
 
@@ -230,9 +218,10 @@ def _alone(sessions: Sequence[Session], scorer: Scorer, asked: str) -> dict[str,
     listed, results = list(trials.items()), dict[str, FloatArray]()
     for first in range(0, len(listed), SHARD_PROMPTS):
         shard = listed[first : first + SHARD_PROMPTS]
-        key = (asked, "alone", json.dumps([[text, trial.options] for text, trial in shard]))
-        read = _stored(key, len(shard), ((0, values) for values in _one_by_one(shard, scorer)))
-        results |= {text: np.array(row["logprobs_nats"]) for (text, _), row in zip(shard, read, strict=True)}
+        key = sha256_of_text(asked, "alone", json.dumps([[text, trial.options] for text, trial in shard]))
+        made = ({"logprobs_nats": values.tolist(), "n_before": 0} for values in _one_by_one(shard, scorer))
+        values = stored_or_made(key, STORED, made, n_rows=len(shard))["logprobs_nats"].to_pylist()
+        results |= {text: np.array(of_text) for (text, _), of_text in zip(shard, values, strict=True)}
     return results
 
 
@@ -248,14 +237,15 @@ def _one_by_one(prompts: Sequence[tuple[str, Trial]], scorer: Scorer) -> Iterato
         yield np.array([next(sums) for _ in trial.options])
 
 
-def _read(session: Session, scorer: Scorer, limit: int | None) -> Iterator[tuple[int, FloatArray]]:
+def _read(session: Session, scorer: Scorer, limit: int | None) -> Iterator[dict[str, Any]]:
     """Yield how many trials were read before a response, and the log-probabilities of its options."""
     for begin, first, stop in _windows(session, scorer, limit):
         texts = itertools.accumulate((trial.text for trial in session.trials[begin:stop]), initial=session.head)
         asked = [(text + trial.prompt, trial) for text, trial in zip(texts, session.trials[begin:stop], strict=False)]
         asked = asked[first - begin :]
         values = _in_one_pass(asked, scorer) if isinstance(scorer, CausalScorer) else None
-        yield from enumerate(_one_by_one(asked, scorer) if values is None else values, first - begin)
+        for n_before, logprobs in enumerate(values or _one_by_one(asked, scorer), first - begin):
+            yield {"logprobs_nats": logprobs.tolist(), "n_before": n_before}
 
 
 def _windows(session: Session, scorer: Scorer, limit: int | None) -> Iterator[tuple[int, int, int]]:

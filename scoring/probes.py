@@ -103,7 +103,6 @@ def _coordinates(train: NDArray[Any], *, standardise: bool) -> tuple[FloatArray,
 
 
 def _fitted(rows: FloatArray, labels: BoolArray, *, c: float, balanced: bool) -> Any:  # noqa: ANN401 - a LogisticRegression
-    """Return the regression, refusing one that did not converge."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 

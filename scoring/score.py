@@ -104,7 +104,6 @@ def score(
 def score_as(
     items: datasets.Dataset, model: Scorer | StoredParts, options: ScoreOptions, *, progress: Progress | None = None
 ) -> Scored:
-    """Do what `score` does."""
     if isinstance(model, StoredParts):
         return _joined(items, model, options)
     work = Work(items, model.info, options, model)
@@ -125,10 +124,7 @@ def score_stored(items: datasets.Dataset, info: ModelInfo, options: ScoreOptions
 
 @dataclass(slots=True, kw_only=True)
 class Joining:
-    """A run that puts parts together and scores nothing."""
-
     of: int
-    """How many parts."""
     n_before: int = 0
     """Units of the corpora and models so far."""
 
@@ -165,12 +161,8 @@ def _joined(items: datasets.Dataset, parts: StoredParts, options: ScoreOptions) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartScored:
-    """What a part of a run did."""
-
     n_units: int
-    """Of the part."""
     n_units_of_all: int
-    """Of the whole run."""
 
 
 def score_part(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pairbank.errors import BankError, ScoringError
 from pairbank.files import n_rows_of, read_parquet, sha256_of_file
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 
 MOST_SHOWN = 8
-"""Methods that a table in a console names."""
 MODEL = "model"
 """The column that says in each row of a scored table which model it is of: tables may be put under each other."""
 _MOST_FEATURES = 64
@@ -71,8 +71,13 @@ class Scored:
         """The table as a Dataset with its Features."""
         import datasets
 
+        digest = hashlib.sha256(str(self.table.schema).encode())
+        for chunk in (chunk for column in self.table.columns for chunk in column.chunks):
+            digest.update(f"{chunk.offset} {len(chunk)}".encode())
+            for buffer in chunk.buffers():
+                digest.update(b"" if buffer is None else buffer)
         # left to itself, datasets would pickle all of the table in memory for a fingerprint
-        return datasets.Dataset(self.table, fingerprint=_fingerprint(self.table))
+        return datasets.Dataset(self.table, fingerprint=digest.hexdigest())
 
     def __len__(self) -> int:
         n_rows: int = self.table.num_rows
@@ -300,13 +305,11 @@ class ScoredFile(Scored):
 
     @property
     def table(self) -> pa.Table:
-        """The whole table; the last few that were asked for are kept."""
         self._check()
         return _kept(self.path, self._state).table
 
     @property
     def dataset(self) -> datasets.Dataset:
-        """The whole table as a Dataset; the last few that were asked for are kept."""
         self._check()
         return _kept(self.path, self._state).dataset
 
@@ -328,7 +331,6 @@ class ScoredFile(Scored):
         return dataset_of(self.arrow(columns), self.path)
 
     def save(self, path: str | Path, *, bom: bool = False) -> Path:
-        """Write one file, as any table does; its rows are not kept afterwards."""
         self._check()
         return read_scored(self.path).save(path, bom=bom)
 
@@ -427,6 +429,20 @@ def _with_model(table: pa.Table, features: datasets.Features, signature: Mapping
     return table.replace_schema_metadata(None).cast(features.arrow_schema)
 
 
+NOT_IMPORTED = "not_imported"
+"""Counted with the flags in a signature: items of which an imported table has no number of the method."""
+
+
+def counts(column: pa.ChunkedArray) -> dict[str, int]:
+    """Return how often each value occurs."""
+    return {row["values"]: row["counts"] for row in pc.value_counts(column).to_pylist()}
+
+
+def n_by_flag(flags: pa.ChunkedArray) -> dict[str, int]:
+    """Return how many items have each flag of a method, and of how many there is no score."""
+    return counts(pc.list_flatten(flags)) | ({NOT_IMPORTED: flags.null_count} if flags.null_count else {})
+
+
 def refuse_score_columns(items: datasets.Dataset, methods: Sequence[Columned]) -> None:
     """Raise an error if items have columns that methods write their scores to."""
     for method in methods:
@@ -440,7 +456,6 @@ def refuse_score_columns(items: datasets.Dataset, methods: Sequence[Columned]) -
 def with_columns(
     items: datasets.Dataset, methods: Sequence[Columned], shards: Mapping[str, Sequence[pa.Table]], *, model: str
 ) -> pa.Table:
-    """Return items, the model's name and score columns as one table with explicit Features."""
     import datasets
 
     refuse_score_columns(items, methods)
@@ -460,16 +475,6 @@ def with_columns(
         for name in part.schema.names:
             table = table.append_column(name, part[name])
     return table.cast(datasets.Features({**items.features, **added}).arrow_schema)
-
-
-def _fingerprint(table: pa.Table) -> str:
-    digest = hashlib.sha256(str(table.schema).encode())
-    for column in table.columns:
-        for chunk in column.chunks:
-            digest.update(f"{chunk.offset} {len(chunk)}".encode())
-            for buffer in chunk.buffers():
-                digest.update(b"" if buffer is None else buffer)
-    return digest.hexdigest()
 
 
 def feature_of(kind: str) -> Any:  # noqa: ANN401 - a datasets feature

@@ -48,13 +48,10 @@ RENDERED_KEY = b"pairbank prompts"
 """Key of the prompts as the model read them, which are no part of the signature; older tables have none."""
 MOST_FILES_SHOWN = 3
 SHARED = ("methods", "corpus")
-"""Parts of a signature that all models of a corpus have."""
 PARQUET = ".parquet"
 COPIES = (".csv", ".tsv", ".jsonl", ".xlsx")
-"""Suffixes of copies, for other programs."""
 BOM = b"\xef\xbb\xbf"
 SHEET_ROWS, CELL_CHARACTERS = 1_048_576, 32_767
-"""What Excel takes."""
 SHEET_CREATED = datetime(1980, 1, 1)  # noqa: DTZ001 - a workbook's times have no zone
 """Stated by every workbook: with the time of writing, no two would have the same bytes."""
 
@@ -152,8 +149,6 @@ class _SignedMethod(StoredRecord):
 
 
 class Signature(StoredRecord):
-    """A signature, as every reader can use it."""
-
     model: _SignedModel
     corpus: _SignedCorpus
     methods: dict[str, _SignedMethod] = Field(min_length=1)
@@ -174,7 +169,6 @@ def signature_problems(signature: Any) -> list[str]:  # noqa: ANN401 - JSON is a
 
 
 def formula_sha256(name: str, formula: str) -> str:
-    """Return the hash of a method that is a formula: the same for all models."""
     return sha256_of_text(name, formula, "0", "")
 
 

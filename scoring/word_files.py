@@ -77,7 +77,6 @@ def read_texts(
     language: str = "en",
     encoding: str | None = None,
 ) -> list[Text]:
-    """Return the texts of a file, one row per word or per observation where a column numbers the words."""
     if path.suffix == ".txt":
         codec, _ = encoding_of(path, encoding)
         lines = (line.rstrip("\r\n") for line in text_lines(path, codec, newline=""))
@@ -217,8 +216,7 @@ def _once(rows: pd.DataFrame, name: str, numbers: pd.Series[float], text_id: str
             f"columns that tell texts apart, as in --id {text_id},condition"
         )
     first = rows.assign(number=numbers).drop_duplicates(["text", "number"])
-    order = {text: rank for rank, text in enumerate(first["text"].drop_duplicates())}
-    return first.assign(rank=first["text"].map(order)).sort_values(["rank", "number"], kind="stable")
+    return first.assign(rank=pd.factorize(first["text"])[0]).sort_values(["rank", "number"], kind="stable")
 
 
 def _copies(table: pd.DataFrame, rows: pd.DataFrame, taken: set[str]) -> str | None:
@@ -260,7 +258,6 @@ def _parts(rows: pd.DataFrame, column: pd.Series[Any]) -> dict[str, list[list[st
 
 
 def _are_copies(parts: Sequence[Sequence[str]], least: float) -> bool:
-    """Return whether the parts begin with the same word and are the same words, but for a few that are missing."""
     longest = max(parts, key=len)
     n_alike = sum(
         part[0] == longest[0] and (Counter(part) & Counter(longest)).total() > least * len(part) for part in parts
@@ -451,16 +448,13 @@ def table_of_analysis(path: Path) -> tuple[str, pd.DataFrame] | None:
         return None
     columns = read_parquet(path, ()).column_names if path.suffix == ".parquet" else open_table(path).columns
     kind = next((name for name, needed in TABLES.items() if needed <= {*columns}), None)
-    return None if kind is None else (kind, _whole(path))
-
-
-def _whole(path: Path) -> pd.DataFrame:
+    if kind is None:
+        return None
     if path.suffix == ".parquet":
-        table: pd.DataFrame = read_parquet(path).to_pandas()
-        return table
+        return kind, read_parquet(path).to_pandas()
     if path.suffix == ".jsonl":
-        return pd.read_json(path, lines=True, dtype=TEXTS)
-    return pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", dtype=TEXTS)
+        return kind, pd.read_json(path, lines=True, dtype=TEXTS)
+    return kind, pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", dtype=TEXTS)
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

@@ -43,7 +43,7 @@ from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import scorer_of
 from pairbank.scoring.models.masked import MaskedScorer
 from pairbank.scoring.models.word_boundaries import WordMarks, word_marks
-from pairbank.scoring.run.store import VERSIONS, read_shard, write_shard
+from pairbank.scoring.run.store import VERSIONS, stored_or_made
 from pairbank.scoring.texts import Text, plain_word, text_in_words
 from pairbank.scoring.versions import WORDS_VERSION
 
@@ -57,7 +57,7 @@ LAGGED = ("surprisal_bits", "n_characters", "n_occurrences")
 SPLIT_TOKEN = "split_token"  # noqa: S105 - a flag
 """Flag: a token reaches into the word from the one before; its probability is counted there."""
 SHARD_CHARACTERS = 1 << 14
-"""Of the texts that are stored as one file, the most that a kill can lose: some 3,000 words."""
+"""Of the texts that are read and stored together, unless one is longer; a kill can lose some 3,000 words."""
 SCORED = pa.schema(
     [
         ("n_tokens", pa.int64()),
@@ -69,7 +69,6 @@ SCORED = pa.schema(
         ("flags", pa.string()),
     ]
 )
-"""What is stored of each word."""
 LOWEST_NATS = -80.0
 """Below the most probable token: less is nothing to a sum in float32."""
 
@@ -122,8 +121,14 @@ def words(
     asked = [model.info.key, "words", VERSIONS, corrected, top, window_tokens]
     if math.isfinite(packing_window(model.model.config)):
         asked.append(WORDS_VERSION)  # the words of all other models were right before there was this version
-    scored = pa.concat_tables([_stored(shard, json.dumps(asked), read) for shard in _shards(all_texts)]).to_pandas()
-    return _table(all_texts, scored, model=model.info.name, lags=lags, top=top)
+    starts = itertools.accumulate((len(text.text) for text in all_texts), initial=0)
+    tables = []
+    for _, shard in itertools.groupby(zip(starts, all_texts, strict=False), key=lambda at: at[0] // SHARD_CHARACTERS):
+        together = [text for _, text in shard]
+        key = sha256_of_text(json.dumps(asked), json.dumps([[text.text, text.spans] for text in together]))
+        n_words = sum(len(text.spans) for text in together)
+        tables.append(stored_or_made(key, SCORED, _rows(together, read), n_rows=n_words))
+    return _table(all_texts, pa.concat_tables(tables).to_pandas(), model=model.info.name, lags=lags, top=top)
 
 
 def _texts_of(given: Any, language: str) -> list[Text]:  # noqa: ANN401 - what a caller takes for texts
@@ -190,44 +195,30 @@ class _Reading:
     tops: list[str]
 
 
-def _shards(texts: Sequence[Text]) -> Iterator[list[Text]]:
-    """Yield texts that are read and stored together: so many characters, or one text that is longer."""
-    starts = itertools.accumulate((len(text.text) for text in texts), initial=0)
-    for _, shard in itertools.groupby(zip(starts, texts, strict=False), key=lambda text: text[0] // SHARD_CHARACTERS):
-        yield [text for _, text in shard]
-
-
-def _stored(texts: list[Text], asked: str, read: Callable[[list[Text]], list[_Reading]]) -> pa.Table:
-    key = sha256_of_text(asked, json.dumps([[text.text, text.spans] for text in texts]))
-    result = read_shard(key, SCORED, n_rows=sum(len(text.spans) for text in texts))
-    if result is None:
-        rows = [row for text, of_text in zip(texts, read(texts), strict=True) for row in _rows(text, of_text)]
-        write_shard(key, result := pa.Table.from_pylist(rows, schema=SCORED))
-    return result
-
-
-def _rows(text: Text, read: _Reading) -> Iterator[dict[str, Any]]:
-    owners = np.array(owners_of(text.text, text.spans, read.offsets))
-    pieces = [text.text[start:end] for start, end in itertools.pairwise(read.offsets)]
-    for number in range(len(text.spans)):
-        tokens = np.flatnonzero(owners == number)
-        logprob, rank, entropy, flag, top = np.nan, np.nan, np.nan, SPLIT_TOKEN, ""
-        if len(tokens):
-            first, last = tokens[0], tokens[-1]
-            _, rank, entropy = read.values[:, first]
-            logprob = float(read.values[0, tokens].sum())
-            logprob += float(np.nan_to_num(read.begins[last + 1]) - np.nan_to_num(read.begins[first]))
-            flag = FIRST_TOKEN_UNSCORED if np.isnan(logprob) else ""
-            top = read.tops[first] if read.tops else ""
-        yield {
-            "n_tokens": len(tokens),
-            "tokens": json.dumps([pieces[i] for i in tokens], ensure_ascii=False),
-            "logprob_nats": logprob,
-            "rank": rank,
-            "entropy_bits": entropy,
-            "top": top,
-            "flags": flag,
-        }
+def _rows(texts: list[Text], read: Callable[[list[Text]], list[_Reading]]) -> Iterator[dict[str, Any]]:
+    """Yield what is stored of each word; the model reads the texts first."""
+    for text, reading in zip(texts, read(texts), strict=True):
+        owners = np.array(owners_of(text.text, text.spans, reading.offsets))
+        pieces = [text.text[start:end] for start, end in itertools.pairwise(reading.offsets)]
+        for number in range(len(text.spans)):
+            tokens = np.flatnonzero(owners == number)
+            logprob, rank, entropy, flag, top = np.nan, np.nan, np.nan, SPLIT_TOKEN, ""
+            if len(tokens):
+                first, last = tokens[0], tokens[-1]
+                _, rank, entropy = reading.values[:, first]
+                logprob = float(reading.values[0, tokens].sum())
+                logprob += float(np.nan_to_num(reading.begins[last + 1]) - np.nan_to_num(reading.begins[first]))
+                flag = FIRST_TOKEN_UNSCORED if np.isnan(logprob) else ""
+                top = reading.tops[first] if reading.tops else ""
+            yield {
+                "n_tokens": len(tokens),
+                "tokens": json.dumps([pieces[i] for i in tokens], ensure_ascii=False),
+                "logprob_nats": logprob,
+                "rank": rank,
+                "entropy_bits": entropy,
+                "top": top,
+                "flags": flag,
+            }
 
 
 def _masked(texts: Sequence[Text], *, model: MaskedScorer) -> list[_Reading]:
@@ -250,7 +241,6 @@ class _Window:
 
     text: int
     ids: tuple[int, ...]
-    """What the model reads."""
     start: int
     """Token of the text that is the first to be scored here."""
     tokens: tuple[int, ...]
@@ -261,7 +251,6 @@ class _Window:
 def _windows(
     texts: Sequence[Sequence[int]], prefix: tuple[int, ...], most: int | None, *, ends: bool, longest_short: float
 ) -> Iterator[_Window]:
-    """Yield the windows of all texts: one, or several that overlap by half."""
     for number, text in enumerate(texts):
         room = len(text) if most is None else max(2, most - len(prefix))
         begin, start = 0, 0 if prefix else 1
@@ -347,8 +336,6 @@ class _Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class _Forward:
-    """A forward pass over some windows."""
-
     scorer: CausalScorer
     marks: WordMarks | None
     top: int
@@ -394,7 +381,13 @@ class _Forward:
             shifted.clamp_(min=LOWEST_NATS)
         entropies = log_total - torch.linalg.vecdot(weights, shifted) / total
         values = [chosen - highest - log_total, ranks.to(rows.dtype), entropies, edge.log() - log_total]
-        return torch.stack(values), self._tops(weights / total[:, None]) if self.top else []
+        tops = []
+        if self.top:
+            best, decode = (weights / total[:, None]).topk(min(self.top, rows.shape[-1])), self.scorer.tokenizer.decode
+            for ids, shares in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+                texts = {str(decode([token])): round(share, 4) for token, share in zip(ids, shares, strict=True)}
+                tops.append(json.dumps(texts, ensure_ascii=False))
+        return torch.stack(values), tops
 
     @functools.cached_property
     def _sums(self) -> torch.Tensor:
@@ -405,13 +398,3 @@ class _Forward:
             sums[torch.from_numpy(np.union1d(self.marks.begin_word, self.marks.end_text)), 1] = 1.0
         head: Any = self.scorer.model.get_output_embeddings()  # type: ignore[no-untyped-call]
         return sums.to(head.weight.device)
-
-    def _tops(self, probabilities: torch.Tensor) -> list[str]:
-        best = probabilities.topk(min(self.top, probabilities.shape[-1]), dim=-1)
-        decode = self.scorer.tokenizer.decode
-        return [
-            json.dumps(
-                {str(decode([token])): round(value, 4) for token, value in zip(*pair, strict=True)}, ensure_ascii=False
-            )
-            for pair in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        ]

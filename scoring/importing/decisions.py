@@ -30,8 +30,6 @@ NUMBERED = ("1", "2")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """One way in which a file can hold decisions."""
-
     columns: tuple[str, ...]
     """Behind the score's name."""
     presentations: tuple[str, ...]
@@ -39,7 +37,6 @@ class Asking:
     correct: tuple[int, ...]
     kind: str = "forced_choice"
     layout: Mapping[str, Any] = field(default_factory=dict)
-    """What else is said of the layout."""
     words: str
 
 
@@ -87,7 +84,6 @@ ASKINGS = (SIDES_JUDGED, SENTENCE_JUDGED, BOTH_ORDERS, ONE_ORDER, NO_ORDER)
 
 
 def decision_numbers(score: DeclaredScore) -> tuple[str, ...]:
-    """Return the names of the columns that can hold a score's decisions."""
     return tuple(dict.fromkeys(score.name + column for asking in ASKINGS for column in asking.columns))
 
 
@@ -131,8 +127,6 @@ def _definition(score: DeclaredScore, asking: Asking, numbers: Sequence[str]) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decisions:
-    """Reads the decisions of some rows."""
-
     score: DeclaredScore
     asking: Asking
 
@@ -141,7 +135,6 @@ class _Decisions:
         return tuple(self.score.name + column for column in self.asking.columns)
 
     def part(self, chunk: Chunk, two_sided: BoolArray) -> Mapping[str, Any]:
-        """Return shares, answers and flags of some rows; null where an answer that is needed is missing."""
         name, c = self.score.name, ScoreColumns(self.score.name)
         if self.asking is SENTENCE_JUDGED and two_sided.any():
             where = chunk.where(int(two_sided.argmax()))

@@ -38,8 +38,6 @@ class ScoreImportError(PairbankError, ValueError):
 
 
 class ScoreTable(Declaration):
-    """A table of `[scores]`; what its keys mean, `DeclaredScore` says."""
-
     kind: Kind
     direction: Direction | None = None
     unit: str | None = None
@@ -63,7 +61,6 @@ class DeclaredScore:
     label: str = ""
     """What it is in words: `SLOR`, `acceptability classifier of Warstadt et al.`."""
     scale: tuple[float, float] | None = None
-    """Lowest and highest rating."""
     of_probability: bool = False
     """Of a decision: whether it is the side of higher probability, and not an answer to a prompt."""
     answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -89,7 +86,6 @@ def _plain(cell: str) -> str:
 
 
 def declared_score(name: str, said: str | Mapping[str, Any], *, where: str, taken: Sequence[str] = ()) -> DeclaredScore:
-    """Return a score's declaration: its kind alone, or a table of a profile."""
     of = f"{where}: scores.{name}"
     table = record_of(ScoreTable, {"kind": said} if isinstance(said, str) else said, where=of, error=ScoreImportError)
     kind, fixed = table.kind, DIRECTIONS.get(table.kind)

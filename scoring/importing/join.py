@@ -18,8 +18,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pairbank.scoring.api.names import DIRECT
@@ -35,28 +35,6 @@ _CONTEXTS = ("context_good", "context_bad")
 _TARGETS = ("target_good", "target_bad")
 _NO_SCORES = frozenset((*ITEM_NAMES, "model"))
 _ITEM_COLUMNS = ("item_id", "subset", "paradigm", "pair_id", *_CONTEXTS, *_TARGETS)
-
-
-@dataclass(slots=True, kw_only=True)
-class Joined:
-    """The rows that found their item, and how all of them fared."""
-
-    rows: list[LogRow] = field(default_factory=list)
-    """With `item_id`."""
-    n_changed: int = 0
-    """Of which only after white space or Unicode's form was made the same."""
-    left_out: list[LeftOut] = field(default_factory=list)
-    n_items: int = 0
-    """Of the corpus."""
-
-    def facts(self) -> dict[str, Any]:
-        return {
-            "by": "text",
-            "normalisation": NORMALISATION,
-            "n_joined": len(self.rows),
-            "n_only_normalised": self.n_changed,
-            "n_items_of_corpus": self.n_items,
-        }
 
 
 def normalised(text: str) -> str:
@@ -99,8 +77,6 @@ def question_name(task: str) -> str:
 
 
 class TextJoin:
-    """Finds the items of a corpus by their texts, for the rows of any number of models."""
-
     def __init__(self, items: datasets.Dataset) -> None:
         self._corpus = str(items["corpus"][0])
         table = items.with_format("arrow").select_columns(list(_ITEM_COLUMNS))[:]
@@ -114,8 +90,8 @@ class TextJoin:
             self._by_targets[_targets(item)].append(place)
             self._by_whole[_whole(item)].append(place)
 
-    def join(self, rows: Sequence[LogRow]) -> Joined:
-        """Return the rows with their items' ids; those of one item under different scores are put together.
+    def join(self, rows: Sequence[LogRow]) -> tuple[list[LogRow], list[LeftOut], dict[str, Any]]:
+        """Return the rows with their items' ids, what was left out, and how all fared; rows of one item are one.
 
         A log-probability given a context that is not the item's is an answer to a question: where the item has no
         context, it becomes a score of its own, with the name of the row's subset.
@@ -123,26 +99,30 @@ class TextJoin:
         kinds: dict[tuple[str, ...], list[LogRow]] = defaultdict(list)
         for row in map(self._as_answer, rows):
             kinds[tuple(sorted(name for name in row.cells if name not in _NO_SCORES))].append(row)
-        parts = [self._joined(group) for group in kinds.values()]
-        if rows and not any(part.rows for part in parts):
+        whole, left_out, n_normalised = dict[str, LogRow](), list[LeftOut](), 0
+        for group in kinds.values():
+            refusals = Refusals()
+            for row, is_changed in self._joined(group, refusals):
+                item_id = str(row.cells["item_id"])
+                first = whole.get(item_id, row)
+                whole[item_id] = replace(first, cells={**row.cells, **first.cells})
+                n_normalised += is_changed
+            left_out += refusals.left_out()
+        if rows and not whole:
             raise ScoreImportError(
                 f"none of {len(rows):,} rows has the texts of an item of {self._corpus}: {_shown(rows[0])}; give the "
                 "corpus that was scored (--items), or none: items are then made of the log's own texts"
             )
-        whole: dict[str, LogRow] = {}
-        for row in (row for part in parts for row in part.rows):
-            item_id = str(row.cells["item_id"])
-            first = whole.get(item_id, row)
-            whole[item_id] = replace(first, cells={**row.cells, **first.cells})
-        return Joined(
-            rows=[*whole.values()],
-            n_changed=sum(part.n_changed for part in parts),
-            left_out=[rows for part in parts for rows in part.left_out],
-            n_items=len(self._items),
-        )
+        facts = {
+            "by": "text",
+            "normalisation": NORMALISATION,
+            "n_joined": len(whole),
+            "n_only_normalised": n_normalised,
+            "n_items_of_corpus": len(self._items),
+        }
+        return [*whole.values()], left_out, facts
 
     def _as_answer(self, row: LogRow) -> LogRow:
-        """Return a row whose context is a question as what it is."""
         cells = row.cells
         scored = next((n[: -len("_good")] for n in cells if n.startswith(DIRECT) and n.endswith("_good")), None)
         if not cells.get("context_good") or scored is None or _parts(cells) in self._by_parts:
@@ -154,8 +134,9 @@ class TextJoin:
         sides = {f"{name}_{side}": cells[f"{scored}_{side}"] for side in ("good", "bad")}
         return replace(row, cells=kept | sides)
 
-    def _joined(self, rows: Sequence[LogRow]) -> Joined:
-        refusals, doubts = Refusals(), Refusals()
+    def _joined(self, rows: Sequence[LogRow], refusals: Refusals) -> Iterator[tuple[LogRow, bool]]:
+        """Yield rows with `item_id`, and whether their texts are the item's only after normalisation."""
+        doubts = Refusals()
         groups: dict[tuple[int, ...], list[LogRow]] = defaultdict(list)
         for row in rows:
             by_id = self._by_id.get(row.cells.get("item_id") or "")
@@ -171,21 +152,19 @@ class TextJoin:
                 doubts.add(row.file, f"its better side is the worse one of {self._corpus}", _shown(row))
             else:
                 refusals.add(row.file, f"no item of {self._corpus} has these texts", _shown(row))
-        results: dict[int, LogRow] = {}
+        assigned: dict[int, LogRow] = {}
         for candidates, group in groups.items():
-            self._assign(candidates, group, results, doubts)
+            self._assign(candidates, group, assigned, doubts)
         if left := doubts.left_out():
             raise ScoreImportError(
                 f"{sum(rows.n for rows in left):,} row(s) whose item is in doubt: "
                 f"{'; '.join(map(str, left[:MOST_EXAMPLES]))}. Nothing was imported; give the part of the corpus that "
                 "was scored, or one log at a time"
             )
-        joined, n_changed = [], 0
-        for place, row in sorted(results.items(), key=lambda entry: (str(entry[1].file), entry[1].line)):
+        for place, row in sorted(assigned.items(), key=lambda entry: (str(entry[1].file), entry[1].line)):
             item = self._items[place]
-            joined.append(replace(row, cells={**row.cells, "item_id": item["item_id"]}))
-            n_changed += any(row.cells.get(name) not in (None, item[name]) for name in _TARGETS)
-        return Joined(rows=joined, n_changed=n_changed, left_out=refusals.left_out(), n_items=len(self._items))
+            is_changed = any(row.cells.get(name) not in (None, item[name]) for name in _TARGETS)
+            yield replace(row, cells={**row.cells, "item_id": item["item_id"]}), is_changed
 
     def _places(self, cells: Mapping[str, str | None]) -> list[int]:
         if cells.get("context_good") is not None:

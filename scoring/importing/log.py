@@ -55,7 +55,6 @@ class LeftOut:
     reason: str
     n: int
     examples: tuple[str, ...] = ()
-    """The first ones."""
 
     def __str__(self) -> str:
         shown = "; ".join(self.examples)
@@ -122,8 +121,6 @@ class Log:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """What one person said of one sentence."""
-
     text: str
     rater: str
     value: float
@@ -132,13 +129,10 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a reader is given."""
-
     paths: tuple[Path, ...]
     """Files, or folders that hold them."""
     how: ImportProfile
     items: datasets.Dataset | None = None
-    """The corpus that was scored, where the user gives it."""
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.paths))
@@ -172,8 +166,6 @@ class Source:
 
 
 class Reader(Protocol):
-    """A module of `logs`: reads the files of one format."""
-
     def read(self, source: Source) -> list[Log]:
         """Return what the files hold, a log a model and run, in the files' order."""
 
@@ -252,14 +244,12 @@ class Choice:
     line: int
     options: Sequence[str]
     good: int
-    """Which option is the better side."""
     answer: str
     is_right: bool
     """As the log has it: an answer that names no option, yet is right, is the better side."""
     shown_first: str | None
     """`good` or `bad`; None where it is not known."""
     cells: Mapping[str, str | None]
-    """What else the log says of the pair."""
 
     @property
     def texts(self) -> tuple[str, str]:

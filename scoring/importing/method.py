@@ -31,7 +31,6 @@ class Chunk:
 
     path: Path
     lines: Sequence[int]
-    """Number of each row in the file."""
     cells: Mapping[str, Cells]
 
     def __len__(self) -> int:
@@ -50,8 +49,6 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedMethod:
-    """A method whose numbers come from a file."""
-
     name: str
     numbers: tuple[str, ...]
     """Our names of the columns of the file that it reads."""

@@ -44,11 +44,9 @@ from pairbank.scoring.importing.join import same_texts
 from pairbank.scoring.importing.method import Cells, Chunk, ImportedMethod, flag_column, part_table
 from pairbank.scoring.importing.profile import ITEM_NAMES, ImportProfile
 from pairbank.scoring.run.store import ARROW_TYPES
-from pairbank.scoring.scored import Scored, with_columns
+from pairbank.scoring.scored import Scored, counts, n_by_flag, with_columns
 from pairbank.scoring.signature import corpus_signature
 
-NOT_IMPORTED = "not_imported"
-"""Counted in the signature: items of which the file has no number of the method."""
 _NUMBERS_IN: Mapping[str, Callable[[str | None, str, str], float | None]] = {
     "human_good": number_in,
     "human_bad": number_in,
@@ -76,30 +74,25 @@ class ModelTable:
             schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in method.columns.items()])
             self.parts[method.name].append(part_table(method.part(chunk, two_sided), schema))
 
-    def flags(self, method: ImportedMethod) -> pa.ChunkedArray:
-        """Return a method's flags, null where the file has nothing of it."""
-        name = ScoreColumns(method.name).flags
-        return pa.chunked_array([part[name].combine_chunks() for part in self.parts[method.name]])
-
     def n_by_flag(self, method: ImportedMethod) -> dict[str, int]:
-        flags = self.flags(method)
-        return _counts(pc.list_flatten(flags)) | ({NOT_IMPORTED: flags.null_count} if flags.null_count else {})
+        return n_by_flag(self._table(method)[ScoreColumns(method.name).flags])
 
     def has_numbers(self, method: ImportedMethod) -> bool:
-        columns = ScoreColumns(method.name)
+        columns, table = ScoreColumns(method.name), self._table(method)
         names = {columns.good, columns.unparsed} & method.columns.keys()
-        known = (part[name] for part in self.parts[method.name] for name in names)
-        return any(column.null_count < len(column) for column in known)
+        return any(table[name].null_count < len(table) for name in names)
 
     def differences(self, method: ImportedMethod) -> FloatArray:
-        name = ScoreColumns(method.name).delta
-        deltas = (part[name].combine_chunks() for part in self.parts[method.name] if name in part.column_names)
-        sizes: FloatArray = np.abs(np.concatenate([np.empty(0), *(delta.drop_null().to_numpy() for delta in deltas)]))
+        table, name = self._table(method), ScoreColumns(method.name).delta
+        sizes: FloatArray = np.abs(table[name].drop_null().to_numpy()) if name in table.column_names else np.empty(0)
         return sizes
+
+    def _table(self, method: ImportedMethod) -> pa.Table:
+        return pa.concat_tables(self.parts[method.name])
 
     def scored(self, origin: Mapping[str, Any]) -> Scored:
         how = self._how
-        n_by_flag = {method.name: self.n_by_flag(method) for method in self.methods}
+        flags = {method.name: self.n_by_flag(method) for method in self.methods}
         parts = {name: pa.concat_tables(tables) for name, tables in self.parts.items()}
         self.parts.clear()
         if self._theirs is None:
@@ -125,7 +118,8 @@ class ModelTable:
             "methods": {
                 method.name: {
                     **method.definition,
-                    "paper": _source_of(method, how),
+                    "paper": f"imported: {how.paper or method.definition['paper']}"
+                    + (f"; {method.definition['paper']}" if how.paper and "imported" in method.definition else ""),
                     "cites": list(dict.fromkeys([*method.definition.get("cites", ()), *how.cites])),
                     "columns": [*method.columns],
                 }
@@ -135,15 +129,13 @@ class ModelTable:
             "seed": "unknown",
             "corpus": corpus,
             "imported": dict(origin),
-            "n_by_flag": n_by_flag,
+            "n_by_flag": flags,
         }
         shards = {name: [part] for name, part in parts.items()}
         return Scored(table=with_columns(table, self.methods, shards, model=self.model), signature=signature)
 
 
 class _TheirItems:
-    """Finds the rows of one model among the items of a corpus that pairbank has."""
-
     def __init__(self, items: datasets.Dataset) -> None:
         self._items = items
         table = items.with_format("arrow").select_columns(["item_id", *SENTENCES])[:]
@@ -186,14 +178,6 @@ class _TheirItems:
         return order, self._items.select(sorted(self._places)), manifest_of(self._items) or {}
 
 
-def _source_of(method: ImportedMethod, how: ImportProfile) -> str:
-    declared = "imported" in method.definition
-    meaning = method.definition["paper"]
-    if not how.paper:
-        return f"imported: {meaning}"
-    return f"imported: {how.paper}; {meaning}" if declared else f"imported: {how.paper}"
-
-
 def _manifest_of(items: datasets.Dataset, how: ImportProfile, *, version_: str) -> dict[str, Any]:
     table: pa.Table = items.with_format("arrow")[:]
     return {
@@ -211,21 +195,15 @@ def _manifest_of(items: datasets.Dataset, how: ImportProfile, *, version_: str) 
         },
         "human": "as imported" if table["human_good"].null_count < len(table) else "",
         "n_rows": len(table),
-        "n_by_subset": _counts(table["subset"]),
-        "languages": sorted(_counts(table["language"])),
-        "tasks": sorted(_counts(table["task"])),
-        "n_by_flag": _counts(pc.list_flatten(table["flags"])),
+        "n_by_subset": counts(table["subset"]),
+        "languages": sorted(counts(table["language"])),
+        "tasks": sorted(counts(table["task"])),
+        "n_by_flag": counts(pc.list_flatten(table["flags"])),
         "facts": {},
     }
 
 
-def _counts(column: pa.ChunkedArray) -> dict[str, int]:
-    return {row["values"]: row["counts"] for row in pc.value_counts(column).to_pylist()}
-
-
 class OwnItems:
-    """Collects the items of one model's rows."""
-
     def __init__(self, how: ImportProfile) -> None:
         self._how = how
         self._ids_by_text = TextIds(corpus=how.corpus)

@@ -74,7 +74,6 @@ class ImportProfile:
 
     @property
     def sides(self) -> dict[str, DeclaredScore]:
-        """Scores with a number a side: `direct`, and those declared."""
         return {DIRECT: DIRECT_LOGPROB} | {score.name: score for score in self.scores if score.kind != "decision"}
 
     @property
@@ -83,13 +82,11 @@ class ImportProfile:
 
     @property
     def answers(self) -> dict[str, Prompt]:
-        """Prompts whose answers a file can have; the profile's own go first."""
         known = {prompt.id: prompt for prompt in (*prompts().values(), *self.prompts)}
         return {name: prompt for name, prompt in known.items() if prompt.readout == "options"}
 
     @property
     def numbers(self) -> dict[str, tuple[str, ...]]:
-        """The names that a number or decision can have, by method."""
         sides = {name: (f"{name}_good", f"{name}_bad") for name in self.sides}
         answers = {name: prompt_numbers(prompt) for name, prompt in self.answers.items()}
         return sides | answers | {name: decision_numbers(score) for name, score in self.decisions.items()}
@@ -111,9 +108,19 @@ def load_profile(name: str) -> ImportProfile:
         if name not in profile_names():
             raise unknown_name("profile", name, profile_names())
         path = Path(str(resources.files("pairbank.scoring.importing") / "profiles" / f"{name}.toml"))
+    where = str(path)
     with reading(path, ScoreImportError, saying="not TOML", remedy="correct it"):
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    return _profile(table, path)
+    stated = record_of(ProfileTable, table, where=where, error=ScoreImportError).model_dump(exclude_unset=True)
+    if unknown := [key for key in stated.get("cites", ()) if key not in references()]:
+        raise ScoreImportError(f"{where}: cites has {unknown_name('reference', unknown[0], references())}")
+    columns, scores, file = stated.pop("columns", {}), stated.pop("scores", {}), stated.pop("prompts", "")
+    beside = path.parent / file
+    if file and not beside.is_file():
+        raise ScoreImportError(f"{where}: no file {beside} of prompts")
+    own_prompts = tuple(parse_prompts(beside.read_text(encoding="utf-8"), beside)) if file else ()
+    profile = with_scores_declared(ImportProfile(**stated, prompts=own_prompts), scores, where=where)
+    return with_columns_mapped(profile, columns, where=where)
 
 
 class _OwnKeys(Declaration):
@@ -131,22 +138,6 @@ ProfileTable = table_of(ImportProfile, _OwnKeys)
 def profile_schema() -> dict[str, Any]:
     model = create_model("Profile", __base__=ProfileTable, scores=(dict[str, ScoreKind | ScoreTable], {}))
     return model.model_json_schema()
-
-
-def _profile(table: Mapping[str, Any], path: Path) -> ImportProfile:
-    where = str(path)
-    stated = record_of(ProfileTable, table, where=where, error=ScoreImportError).model_dump(exclude_unset=True)
-    if unknown := [key for key in stated.get("cites", ()) if key not in references()]:
-        raise ScoreImportError(f"{where}: cites has {unknown_name('reference', unknown[0], references())}")
-    columns, scores, file = stated.pop("columns", {}), stated.pop("scores", {}), stated.pop("prompts", "")
-    own_prompts: tuple[Prompt, ...] = ()
-    if file:
-        beside = path.parent / file
-        if not beside.is_file():
-            raise ScoreImportError(f"{where}: no file {beside} of prompts")
-        own_prompts = tuple(parse_prompts(beside.read_text(encoding="utf-8"), beside))
-    profile = with_scores_declared(ImportProfile(**stated, prompts=own_prompts), scores, where=where)
-    return with_columns_mapped(profile, columns, where=where)
 
 
 def with_scores_declared(

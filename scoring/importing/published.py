@@ -28,18 +28,13 @@ from pairbank.scoring.importing.profile import ImportProfile, load_profile
 
 
 class Pinned(NamedTuple):
-    """One file of a source, as a line of `NAME.tsv` states it."""
-
     name: str
     sha256: str
     path: str
-    """In the repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedFiles:
-    """Where the files of a source are, and how they compare with the pinned ones."""
-
     paths: tuple[Path, ...]
     n_pinned: int
     others: tuple[str, ...] = ()
@@ -66,7 +61,6 @@ def pins_of(name: str, profile: ImportProfile) -> tuple[Pinned, ...]:
 def published_files(
     name: str, data_dir: str | Path | None = None, *, progress: Progress | None = None
 ) -> PublishedFiles:
-    """Return the files of a shipped profile's source, from a folder or downloaded into the cache."""
     profile = load_profile(name)
     pins = pins_of(name, profile)
     folder_name, folders = profile.folder or name, tuple[Path, ...]()

@@ -23,7 +23,6 @@ Line = tuple[int, Mapping[str, Any]]
 def score_file(
     table: Table, how: ImportProfile, known: Iterable[str]
 ) -> tuple[frozenset[str], Iterator[tuple[str, Chunk]]]:
-    """Return our names of a file's columns, and its rows by model, in the file's order."""
     if "value" not in how.columns:
         _check_columns(table, how, how.columns)
         rows = table.rows()

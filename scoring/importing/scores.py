@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pairbank.builders.schema.columns import Task
-from pairbank.builders.sources.tables import SUFFIXES, open_table
+from pairbank.builders.sources.tables import SUFFIXES, Table, open_table
 from pairbank.errors import PairbankError
 from pairbank.files import sha256_of_file, sha256_of_texts
 from pairbank.scoring.api.model import slug
@@ -26,7 +26,7 @@ from pairbank.scoring.importing.declared import SIDES, DeclaredScore, ScoreImpor
 from pairbank.scoring.importing.join import TextJoin, question_name
 from pairbank.scoring.importing.log import LeftOut, Log, LogRow, Source, Stated
 from pairbank.scoring.importing.method import Chunk, ImportedMethod
-from pairbank.scoring.importing.model_table import NOT_IMPORTED, ModelTable
+from pairbank.scoring.importing.model_table import ModelTable
 from pairbank.scoring.importing.profile import (
     ImportProfile,
     completed,
@@ -36,7 +36,7 @@ from pairbank.scoring.importing.profile import (
     with_scores_declared,
 )
 from pairbank.scoring.importing.reading import score_file
-from pairbank.scoring.scored import Scored
+from pairbank.scoring.scored import NOT_IMPORTED, Scored
 
 if TYPE_CHECKING:
     import datasets
@@ -117,10 +117,17 @@ def import_scores(
     table = open_table(path)
     if next(table.rows(), None) is None:
         raise ScoreImportError(f"{path}: no rows; expected a header and at least one score")
-    header = list(table.columns)
-    how = replace(completed(how, header), corpus=corpus or how.corpus or slug(path.stem))
+    how = replace(completed(how, table.columns), corpus=corpus or how.corpus or slug(path.stem))
+    tables = _tables(table, how, items)
+    columns_of_file = {name: list(columns) for name, columns in how.columns.items()}
+    origin = {"file": path.name, "sha256": sha256_of_file(path), "columns": columns_of_file}
+    return [tables.pop(name).scored(origin) for name in [*tables]]
+
+
+def _tables(table: Table, how: ImportProfile, items: datasets.Dataset | None) -> dict[str, ModelTable]:
+    path = table.path
     names, chunks = score_file(table, how, known=(number for numbers in how.numbers.values() for number in numbers))
-    methods = imported_methods(how, names, header, str(path))
+    methods = imported_methods(how, names, table.columns, str(path))
     tables: dict[str, ModelTable] = {}
     for name, chunk in chunks:
         if name not in tables:
@@ -129,12 +136,7 @@ def import_scores(
     if len({slug(name) for name in tables}) < len(tables):
         raise ScoreImportError(f"{path}: models {', '.join(tables)} have the same file name; rename one of them")
     check_numbers(path, how, methods, [*tables.values()])
-    origin = {
-        "file": path.name,
-        "sha256": sha256_of_file(path),
-        "columns": {k: list(v) for k, v in how.columns.items()},
-    }
-    return [tables.pop(name).scored(origin) for name in [*tables]]
+    return tables
 
 
 def check_numbers(
@@ -223,10 +225,9 @@ def import_logs(
     by_model: dict[str, list[Log]] = {}
     for log in logs:
         by_model.setdefault(log.model, []).append(log)
-    if model is not None:
-        if len(by_model) > 1:
-            raise ScoreImportError(f"model={model!r} is for one model, and the logs have {', '.join(by_model)}")
-        by_model = {model: logs}
+    if model is not None and len(by_model) > 1:
+        raise ScoreImportError(f"model={model!r} is for one model, and the logs have {', '.join(by_model)}")
+    by_model = by_model if model is None else {model: logs}
     if not any(log.rows for log in logs):
         reasons = "; ".join(str(rows) for log in logs for rows in log.refusals.left_out()[:1])
         raise ScoreImportError(f"{', '.join(map(str, files))}: no pair to import{f': {reasons}' if reasons else ''}")
@@ -298,8 +299,7 @@ def _table(
     left_out: list[LeftOut] = []
     facts: dict[str, Any] = {"by": "the log's own texts", "n_joined": len(rows)}
     if join is not None:
-        joined = join.join(rows)
-        rows, left_out, facts = joined.rows, joined.left_out, joined.facts()
+        rows, left_out, facts = join.join(rows)
     known = {cell for row in rows for cell in row.cells}
     declared = {
         score.name: score

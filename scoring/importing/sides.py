@@ -42,7 +42,6 @@ DIRECT_LOGPROB = DeclaredScore(name=DIRECT, kind="logprob", direction="higher", 
 
 
 def prompt_numbers(prompt: Prompt) -> tuple[str, ...]:
-    """Return the names of a prompt's log-probabilities, `prompt:presentation:option`, row-major."""
     return tuple(f"{prompt.id}:{p.name}:{option}" for p in prompt.presentations for option in prompt.option_labels)
 
 
@@ -69,8 +68,6 @@ def prompt_method(prompt: Prompt) -> ImportedMethod:
 
 
 class _Kind(NamedTuple):
-    """What one kind of number is, and how it is stored."""
-
     believed: Range
     unit: str
     """Of the difference of two sides."""
@@ -119,7 +116,6 @@ def _kind_of(score: DeclaredScore) -> _Kind:
 
 
 def sides_method(score: DeclaredScore) -> ImportedMethod:
-    """Return a number of each side; of ratings, also how many texts have none."""
     columns, kind, is_rating = ScoreColumns(score.name), _kind_of(score), score.kind == "rating"
 
     def is_unparsed(cell: str | None) -> bool:

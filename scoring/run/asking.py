@@ -25,7 +25,6 @@ from pairbank.scoring.run.store import schema_of
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     reader: Scorer
-    """Answers requests."""
     writer: Scorer
     """Writes answers: the model itself, where the reader is one made around it."""
     over_length: OverLength
@@ -111,12 +110,10 @@ class UnitRequests:
     rows: Sequence[Mapping[str, Any]]
     methods: Sequence[Method]
     n_requests: list[list[int]]
-    """Of each method, about each item."""
     places: list[int]
     """Of each request, which of the encoded ones it is."""
     encoded: list[EncodedRequest]
     fits: list[bool]
-    """Into the model's context."""
 
     @property
     def requests(self) -> list[EncodedRequest]:

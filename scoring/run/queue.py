@@ -32,10 +32,6 @@ class Task:
     values_nats: FloatArray | None = None
     """What all shares gave: the tables are to be made of it."""
 
-    @property
-    def gives_tables(self) -> bool:
-        return self.share.is_whole
-
 
 class WorkQueue:
     def __init__(self, jobs: Sequence[Job], *, n_workers: int) -> None:
@@ -46,12 +42,10 @@ class WorkQueue:
         self._next: deque[Task] = deque()
         """Tables of what was divided, and what came back."""
         self._values_nats: dict[int, FloatArray] = {}
-        """What shares gave, by unit."""
         self._n_workers = n_workers
         self._jobs = {job.unit: job for job in jobs}
         self._n_places_done: Counter[int] = Counter()
         self.n_deaths: Counter[int] = Counter()
-        """Of workers, by unit."""
 
     @property
     def n_units_waiting(self) -> int:
@@ -84,7 +78,6 @@ class WorkQueue:
         self._next.appendleft(task)
 
     def gave(self, task: Task, values_nats: FloatArray | None) -> None:
-        """Take note of what a worker did; what no share gave, one worker computes as a whole."""
         unit = task.job.unit
         if values_nats is None:
             self._n_places_done[unit] = N_PLACES

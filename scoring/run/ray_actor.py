@@ -24,8 +24,6 @@ from pairbank.scoring.run.work import Job, Recipe
 
 
 class Worker:
-    """One copy of the model, in a process of its own."""
-
     def __init__(self, model: str, options: LoadOptions, n_threads: int) -> None:
         import torch
         from transformers.utils import logging as transformers_logging
@@ -103,7 +101,6 @@ class Worker:
 class Facts:
     info: ModelInfo
     versions: str
-    """Of the code that decides numbers."""
     pid: int
     host: str
 
@@ -114,14 +111,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VocabularyFacts:
-    """A vocabulary whose tokens are with the workers."""
-
     n_tokens: int
     n_ids: int
     fingerprint: str
     name: str
     cut: Callable[[Sequence[str]], list[Sequence[int]]] | None = None
-    """Asks a worker."""
 
     def ids(self, texts: Sequence[str]) -> list[Sequence[int]]:
         if self.cut is None:
@@ -131,8 +125,6 @@ class VocabularyFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A job that a worker carried out."""
-
     tables: dict[str, pa.Table]
     values_nats: FloatArray | None
     """What a share gave, in the place of tables."""

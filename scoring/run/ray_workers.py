@@ -69,8 +69,6 @@ SAID_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """What one worker has for itself."""
-
     n_cpus: int
     n_gpus: float
 
@@ -126,7 +124,6 @@ class Entry:
     unit: int
     names: tuple[str, ...]
     share: Share
-    """Of its forward passes."""
     pid: int
     seconds: float
 
@@ -157,7 +154,6 @@ class RayModel:
         self.ledger: list[Entry] = []
         self.stats = ScoringStats()
         self._free: deque[Any] = deque()
-        """Workers without a job."""
         self._waking: dict[Any, Any] = {}
         """Of workers that begin late or were started again: what they will answer once they are there -> the worker."""
         self._away: list[Any] = []
@@ -175,7 +171,7 @@ class RayModel:
             self._workers = [maker.remote(model, options or LoadOptions(), n_threads_each) for _ in range(n_workers)]
             self.info = self._begun(needs)
             reported: VocabularyFacts | None = self._asked("vocabulary")
-            self.vocabulary = None if reported is None else replace(reported, cut=self._cut)
+            self.vocabulary = reported and replace(reported, cut=lambda texts: self._asked("cut", texts))
         except self._died as error:
             self.close()
             raise ModelLoadError(f"a worker died while it loaded {model!r} ({error}); try fewer workers") from error
@@ -211,7 +207,6 @@ class RayModel:
         return _agreed(facts)
 
     def _taken_in(self, answers: Sequence[Any], asked: Mapping[Any, Any], problems: list[PairbankError]) -> list[Facts]:
-        """Take workers in that have begun; return what they say. One that could not load the model is let go."""
         results: list[Facts] = []
         for answer in answers:
             try:
@@ -282,7 +277,7 @@ class RayModel:
             queue.gave(task, done.values_nats)
             hand_out()  # so that no worker waits until this process has written
             on_progress(queue.share_done)
-            if task.gives_tables:
+            if task.share.is_whole:
                 yield task.job, done.tables
 
     def _next(self, running: Mapping[Any, object], *, n_units: int = 0) -> Any | None:  # noqa: ANN401 - Ray's
@@ -309,7 +304,6 @@ class RayModel:
         )
 
     def _woken(self, answer: Any) -> bool:  # noqa: ANN401 - Ray's
-        """Take a worker in that has begun, or was started again somewhere; return whether it is there."""
         worker = self._waking.pop(answer)
         try:
             facts: Facts = self._got(answer)
@@ -343,10 +337,6 @@ class RayModel:
             except self._died:
                 self._away.append(self._free.popleft())
 
-    def _cut(self, texts: Sequence[str]) -> list[Sequence[int]]:
-        results: list[Sequence[int]] = self._asked("cut", texts)
-        return results
-
     def _note(self, task: Task, worker: Any, done: Done) -> None:  # noqa: ANN401 - Ray's
         share = Share(stop=0) if task.values_nats is not None else task.share
         self.ledger.append(
@@ -366,30 +356,28 @@ class RayModel:
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
 
+    def _call(self, name: str, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - any method of the model
+        return self._asked("call", name, arguments, named)
+
     def render_prompt(self, *, system: str, user: str, stem: str, examples: Sequence[ExampleTurn] = ()) -> str:
-        named = {"system": system, "user": user, "stem": stem, "examples": examples}
-        result: str = self._asked("call", "render_prompt", (), named)
-        return result
+        return str(self._call("render_prompt", system=system, user=user, stem=stem, examples=examples))
 
     def as_read(self, text: str, *, chat: bool) -> str:
-        result: str = self._asked("call", "as_read", (text,), {"chat": chat})
-        return result
+        return str(self._call("as_read", text, chat=chat))
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        results: list[EncodedRequest] = self._asked("call", "encode", (requests,), {})
-        return results
+        return list(self._call("encode", requests))
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        named = {"progress": _silent}
-        results: list[FloatArray] = self._asked("call", "token_logprobs", (requests,), named)
+        results = list(self._call("token_logprobs", requests, progress=lambda _n: None))
         progress(len(results))
         return results
 
     def write(
         self, prompts: Sequence[Ask], *, max_new_tokens: int, over_length: OverLength, progress: Progress
     ) -> list[Continuation]:
-        named = {"max_new_tokens": max_new_tokens, "over_length": over_length, "progress": _silent}
-        results: list[Continuation] = self._asked("call", "write", (prompts,), named)
+        named = {"max_new_tokens": max_new_tokens, "over_length": over_length, "progress": lambda _n: None}
+        results = list(self._call("write", prompts, **named))
         progress(len(results))
         return results
 
@@ -414,7 +402,3 @@ def _agreed(facts: Sequence[Facts]) -> ModelInfo:
                 f"{', '.join(differing) or 'what it says of itself'}; use machines and folders that are alike"
             )
     return first
-
-
-def _silent(_n: int) -> None:
-    return None

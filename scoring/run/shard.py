@@ -32,9 +32,7 @@ class Shard:
     rows: Sequence[Mapping[str, Any]]
     methods: Sequence[Method]
     keys: Mapping[str, str]
-    """Of each method's columns in the store."""
     tables: dict[str, pa.Table]
-    """By method."""
 
     @property
     def missing(self) -> list[Method]:
@@ -43,12 +41,8 @@ class Shard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredShards:
-    """What the store has of a model."""
-
     model_key: str
-    """Hash of the model's signature."""
     packs: dict[str, Packs] = field(default_factory=dict)
-    """By method."""
     loose: set[str] = field(default_factory=set)
     """Keys of the shards read and written here that are files of their own."""
 

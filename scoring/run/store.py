@@ -11,7 +11,7 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,6 @@ class Packs:
     tables: dict[str, tuple[pa.Table, str]] = field(default_factory=dict)
     """Key -> a shard, and its seal."""
     known: set[str] = field(default_factory=set)
-    """Names of the files that were read."""
 
     def find(self, key: str, schema: pa.Schema, *, n_rows: int) -> pa.Table | None:
         """Return a shard that is in one of the packs, or None; a damaged pack is set aside."""
@@ -164,6 +163,13 @@ def write_shard(key: str, table: pa.Table) -> None:
     """Store a shard atomically, with what tells later that it is whole; it is on the disk before it has its name."""
     described = table.replace_schema_metadata({SEAL: _seal(key, table).encode()})
     _write(_path(key), described)
+
+
+def stored_or_made(key: str, schema: pa.Schema, rows: Iterable[Mapping[str, Any]], *, n_rows: int) -> pa.Table:
+    """Return a stored shard; where there is none, its rows are computed, which a generator does only now."""
+    if (table := read_shard(key, schema, n_rows=n_rows)) is None:
+        write_shard(key, table := pa.Table.from_pylist([*rows], schema=schema))
+    return table
 
 
 def _write(path: Path, table: pa.Table) -> None:

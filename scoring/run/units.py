@@ -19,12 +19,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Some items, by the methods of one shard size."""
-
     number: int
     start: int
     stop: int
-    """One past the last item."""
     methods: tuple[Method, ...]
 
     @property
@@ -44,8 +41,6 @@ def units_of(n_items: int, methods: Sequence[Method]) -> list[Unit]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One of several parts of a run, which are scored apart and meet in the store."""
-
     number: int
     """From 1."""
     of: int

@@ -44,7 +44,6 @@ Progress = Callable[[float, int], None]
 
 
 def notebook_bar(what: str) -> Progress:
-    """Return a progress bar below a notebook's cell."""
     from tqdm.auto import tqdm
 
     bar = tqdm(desc=what, unit=" items")
@@ -82,7 +81,6 @@ class Recipe:
     options: MethodOptions = field(default_factory=MethodOptions)
 
     def methods(self, model: Scorer | None) -> list[Method]:
-        """Return the methods, bound to a model where they need to be; without one, some cannot score."""
         options = replace(self.options, scorer=model)
         return [method_named(name, options=options) for name in self.names]
 
@@ -93,8 +91,6 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A unit of work as it is sent."""
-
     unit: int
     rows: Sequence[Mapping[str, Any]]
     names: tuple[str, ...]
@@ -104,7 +100,6 @@ class Job:
 
     @property
     def work(self) -> int:
-        """A guess of it, good enough to compare jobs by."""
         return len(self.rows) * len(self.names)
 
 
@@ -119,8 +114,6 @@ class Workers(Protocol):
 
 
 class Work:
-    """Items, and all that is asked about them."""
-
     def __init__(self, items: datasets.Dataset, info: ModelInfo, options: ScoreOptions, model: Scorer | None) -> None:
         """Check items and options; without a model its stored scores are found, but for `without_model` methods."""
         if missing := [c.name for c in COLUMNS if c.name not in items.column_names]:
@@ -157,9 +150,6 @@ class Work:
     def stored(self) -> Iterator[Shard]:
         return (self._stored(unit) for unit in self.units)
 
-    def missing(self) -> list[Unit]:
-        return [unit for unit, shard in zip(self.units, self.stored(), strict=True) if shard.missing]
-
     def compute(self, on_progress: Progress | None, units: Sequence[Unit] | None = None) -> Iterator[Shard]:
         """Yield the shard of each unit, from the store or scored now and stored."""
         if self.model is None:
@@ -185,12 +175,8 @@ class Work:
                 results += prompts or []
         return results
 
-    def rows(self, unit: Unit) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.items.select(range(unit.start, unit.stop)).to_list()
-        return rows
-
     def _stored(self, unit: Unit) -> Shard:
-        return self.store.find(self.rows(unit), unit.methods)
+        return self.store.find(self.items.select(range(unit.start, unit.stop)).to_list(), unit.methods)
 
     def _computed(self, run: Run, units: Sequence[Unit], on_progress: Progress | None) -> Iterator[Shard]:
         on_shares = self._on_shares(run, units, on_progress)

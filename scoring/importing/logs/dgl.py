@@ -37,7 +37,6 @@ Answer = tuple[Path, str, str, str, str]
 
 
 def read(source: Source) -> list[Log]:
-    """Return a log a system: of pairs, or of single sentences where the profile's task is `sentence`."""
     return _sentences(source) if source.how.task == "sentence" else _pairs(source)
 
 
@@ -175,7 +174,6 @@ def _people(
 
 
 def _accepts(row: Row, file: Path, line: int) -> int:
-    """Return whether a judgment accepts a sentence: the files say whether it agrees with the condition."""
     if row["accuracy"] not in ("0", "1"):
         raise ScoreImportError(f"{file}, row {line}: accuracy is {row['accuracy']!r}, expected 0 or 1")
     return int(row["accuracy"] == CONDITIONS[_condition(row, file, line)])

@@ -40,9 +40,7 @@ from pairbank.scoring.prompts.registry import prompts
 
 ENDING = "_samples.jsonl"
 OURS = "pairbank."
-"""Before the keys of our metadata."""
 SCORE = f"{OURS}score."
-"""Before the names of numbers."""
 METHOD, UNIT = f"{OURS}method", f"{OURS}unit"
 _COUNTED_FROM_0 = ("lm_eval",)
 """Libraries of whose records the reference is the place of a choice."""

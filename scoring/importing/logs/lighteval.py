@@ -93,7 +93,6 @@ def _log(file: Path) -> Log:
 
 
 def _problem(doc: Mapping[str, Any], response: Mapping[str, Any]) -> str:
-    """Return why a row is no pair; "" where it is one."""
     if len(doc["choices"]) != 2:
         return f"{len(doc['choices'])} choices, a pair has two"
     if response.get("logprobs"):
