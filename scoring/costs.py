@@ -18,11 +18,8 @@ import torch
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.method import Method, WritingMethod
 from pairbank.scoring.api.model import ModelInfo, Progress
-from pairbank.scoring.api.names import MethodName
 from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.engine.prefix_trees import plan
-from pairbank.scoring.methods.prompted import Pool
-from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, in_order, method_named
 from pairbank.scoring.models.causal import PACK_TOKENS, CausalScorer
 from pairbank.scoring.models.causal_tokens import CausalTokens
 from pairbank.scoring.models.checkpoints import located
@@ -30,8 +27,8 @@ from pairbank.scoring.models.load import AUTO_CLASSES, Kind, kind_of
 from pairbank.scoring.models.loaded_tokenizer import tokenizer_named
 from pairbank.scoring.models.options import name_at, reference_of
 from pairbank.scoring.models.tokenizing import own_prefix, prefix_facts, prompt_format_for
-from pairbank.scoring.prompts.registry import prompts_of
 from pairbank.scoring.run.units import Unit, units_of
+from pairbank.scoring.run.work import Recipe, ScoreOptions
 
 if TYPE_CHECKING:
     import datasets
@@ -198,12 +195,9 @@ def work_of(
     kind: Kind = "causal",
     sampled_units: int = SAMPLED_UNITS,
 ) -> Work:
-    known = prompts_of(prompts, asked=[MethodName.parsed(name).id for name in methods if name not in FAMILIES])
-    names = in_order(methods, known)
-    pool = Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None
-    options = MethodOptions(seed=seed, pool=pool, prompts=known)
+    recipe = Recipe.of(items, ScoreOptions(methods=methods, prompts=prompts, seed=seed))
     by_size: dict[int, list[Unit]] = {}
-    for unit in units_of(len(items), [method_named(name, options=options) for name in names]):
+    for unit in units_of(len(items), recipe.methods(None)):
         by_size.setdefault(unit.methods[0].shard_items, []).append(unit)
     total = Work()
     for units in by_size.values():

@@ -94,8 +94,7 @@ def add_minimalness(
     present = [name for name in COLUMNS if name in table.column_names]
     if present not in ([], ["edit_distance"]):
         raise _already(present[0])
-    good, bad = _sides(table)
-    names = table["item_id"][:]
+    pairs, names = _pairs(table), table["item_id"][:]
     distances: list[float | None] = [None] * len(table)
     source: list[str | None] = [None] * len(table)
     for chosen, rows in _rows_of_embedders(model, table["language"][:]):
@@ -104,24 +103,17 @@ def add_minimalness(
             if chosen is None or isinstance(chosen, str | Path)
             else chosen
         )
-        result = _cosine_distances(
-            [good[row] for row in rows],
-            [bad[row] for row in rows],
-            [names[row] for row in rows],
-            embedder,
-            over_length=over_length,
-            on_progress=progress or (lambda _n, _all: None),
-        )
-        for row, distance in zip(rows, result, strict=True):
-            distances[row], source[row] = distance, None if distance is None else embedder.id
-    table = _with_column(_with_edit_distance(table, good, bad), "cosine_distance", pa.array(distances, pa.float64()))
-    table = _with_column(table, "cosine_distance_model", pa.array(source, pa.string()))
-    return _holding(items, table)
+        asked = {row: pair for row in rows if (pair := pairs[row]) is not None}
+        on_progress = progress or (lambda _n, _all: None)
+        for row, distance in _cosine_distances(asked, names, embedder, over_length, on_progress):
+            distances[row], source[row] = distance, embedder.id
+    table = _with_edit_distance(table, pairs).add_column("cosine_distance", pa.array(distances, pa.float64()))
+    return _holding(items, table.add_column("cosine_distance_model", pa.array(source, pa.string())))
 
 
 def add_edit_distance(items: Items) -> Items:
     table = _table(items)
-    return _holding(items, _with_edit_distance(table, *_sides(table)))
+    return _holding(items, _with_edit_distance(table, _pairs(table)))
 
 
 def levenshtein(a: str, b: str) -> int:
@@ -201,28 +193,22 @@ def _holding(items: Items, table: datasets.Dataset) -> Items:
     return cast("Items", Scored.of(table, items.signature) if isinstance(items, Scored) else table)
 
 
-def _sides(table: datasets.Dataset) -> tuple[list[str | None], list[str | None]]:
+def _pairs(table: datasets.Dataset) -> list[tuple[str, str] | None]:
+    """Return both whole strings of each item; None where there is no second side."""
     columns = [table[name][:] for name in ("language", "context_good", "target_good", "context_bad", "target_bad")]
-    pairs = [
-        (joined(before, good, language), joined(before_bad, bad, language)) if bad is not None else (None, None)
+    return [
+        None if bad is None else (joined(before, good, language), joined(before_bad, bad, language))
         for language, before, good, before_bad, bad in zip(*columns, strict=True)
     ]
-    return [good for good, _ in pairs], [bad for _, bad in pairs]
 
 
-def _with_edit_distance(
-    table: datasets.Dataset, good: Sequence[str | None], bad: Sequence[str | None]
-) -> datasets.Dataset:
-    values = [None if a is None or b is None else levenshtein(a, b) for a, b in zip(good, bad, strict=True)]
-    if "edit_distance" in table.column_names and table["edit_distance"][:] == values:
-        return table  # a corpus may bring the same numbers: HLL does
-    return _with_column(table, "edit_distance", pa.array(values, pa.int32()))
-
-
-def _with_column(table: datasets.Dataset, name: str, values: pa.Array) -> datasets.Dataset:
-    if name in table.column_names:
-        raise _already(name)
-    return table.add_column(name, values)
+def _with_edit_distance(table: datasets.Dataset, pairs: Sequence[tuple[str, str] | None]) -> datasets.Dataset:
+    values = [None if pair is None else levenshtein(*pair) for pair in pairs]
+    if "edit_distance" not in table.column_names:
+        return table.add_column("edit_distance", pa.array(values, pa.int32()))
+    if table["edit_distance"][:] != values:
+        raise _already("edit_distance")
+    return table  # a corpus may bring the same numbers: HLL does
 
 
 def _already(name: str) -> ScoringError:
@@ -230,36 +216,29 @@ def _already(name: str) -> ScoringError:
 
 
 def _cosine_distances(
-    good: Sequence[str | None],
-    bad: Sequence[str | None],
-    where: Sequence[str],
+    pairs: Mapping[int, tuple[str, str]],
+    names: Sequence[str],
     embedder: Embedder,
-    *,
     over_length: Literal["error", "nan"],
     on_progress: Progress,
-) -> list[float | None]:
-    pairs = list(zip(good, bad, strict=True))
-    number = {text: i for i, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair if text))}
-    texts = list(number)
+) -> Iterator[tuple[int, float]]:
+    texts = list(dict.fromkeys(text for pair in pairs.values() for text in pair if text))
+    number = {text: i for i, text in enumerate(texts)}
     cut = {text for text, long in zip(texts, embedder.is_too_long(texts) if texts else [], strict=True) if long}
     if cut and over_length == "error":
-        place, text = next((w, text) for w, pair in zip(where, pairs, strict=True) for text in pair if text in cut)
+        row, text = next((row, text) for row, pair in pairs.items() for text in pair if text in cut)
         raise ScoringError(
-            f"{place}: {embedder.id} would cut {text[:60]!r}… ({len(cut)} such texts); expected sentences within its "
-            "length: take a model that reads more, or ask for NaN (over_length='nan', --over-length nan)"
+            f"{names[row]}: {embedder.id} would cut {text[:60]!r}… ({len(cut)} such texts); expected sentences within "
+            "its length: take a model that reads more, or ask for NaN (over_length='nan', --over-length nan)"
         )
     units = _units(texts, embedder, on_progress)
-    results: list[float | None] = []
-    for a, b in pairs:
-        if a is None or b is None:
-            results.append(None)
-        elif a == b:
-            results.append(0.0)
+    for row, (a, b) in pairs.items():
+        if a == b:
+            yield row, 0.0
         elif a in cut or b in cut:
-            results.append(float("nan"))
+            yield row, np.nan
         else:
-            results.append(max(0.0, 1.0 - float(units[number[a]] @ units[number[b]])))
-    return results
+            yield row, max(0.0, 1.0 - float(units[number[a]] @ units[number[b]]))
 
 
 def _units(texts: Sequence[str], embedder: Embedder, on_progress: Progress) -> npt.NDArray[np.float64]:

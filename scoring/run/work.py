@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import ModelChangedError, ScoringError
@@ -80,6 +80,27 @@ class Recipe:
     over_length: OverLength = "error"
     options: MethodOptions = field(default_factory=MethodOptions)
 
+    @classmethod
+    def of(cls, items: datasets.Dataset, options: ScoreOptions) -> Self:
+        if not options.methods:
+            raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
+        asked = [MethodName.parsed(name).id for name in options.methods if name not in FAMILIES]
+        prompts = prompts_of(options.prompts, asked=asked)
+        names = in_order(options.methods, prompts)
+        return cls(
+            names=tuple(names),
+            over_length=options.over_length,
+            options=MethodOptions(
+                per_token=options.per_token,
+                seed=options.seed,
+                pool=Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None,
+                prompts=prompts,
+                unigrams=options.unigrams,
+                probe_text=options.probe_text,
+                languages=tuple(sorted(set(items["language"][:]))),
+            ),
+        )
+
     def methods(self, model: Scorer | None) -> list[Method]:
         options = replace(self.options, scorer=model)
         return [method_named(name, options=options) for name in self.names]
@@ -120,28 +141,11 @@ class Work:
             raise ScoringError(f"items lack the column(s) {', '.join(missing)}; get them from pairbank.load_corpus")
         if not len(items):
             raise ScoringError("no items to score; expected at least one row")
-        corpora, languages = (sorted(set(items[name][:])) for name in ("corpus", "language"))
+        corpora = sorted(set(items["corpus"][:]))
         if len(corpora) > 1:
             raise ScoringError(f"items of {len(corpora)} corpora ({', '.join(corpora)}); score one corpus at a time")
-        if not options.methods:
-            raise ScoringError("no method to score with; name at least one, as in methods=['direct']")
-        asked = [MethodName.parsed(name).id for name in options.methods if name not in FAMILIES]
-        prompts = prompts_of(options.prompts, asked=asked)
-        names = in_order(options.methods, prompts)
         self.items, self.info, self.model = items, info, model
-        self.recipe = Recipe(
-            names=tuple(names),
-            over_length=options.over_length,
-            options=MethodOptions(
-                per_token=options.per_token,
-                seed=options.seed,
-                pool=Pool(items.to_list()) if any(MethodName.parsed(name).n_shots for name in names) else None,
-                prompts=prompts,
-                unigrams=options.unigrams,
-                probe_text=options.probe_text,
-                languages=tuple(languages),
-            ),
-        )
+        self.recipe = Recipe.of(items, options)
         self.methods = self.recipe.methods(model)
         refuse_score_columns(items, self.methods)  # before hours of scoring, not after
         self.units = units_of(len(items), self.methods)
