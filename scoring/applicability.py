@@ -1,7 +1,4 @@
-"""Whether methods can be asked of items at all: in, items and names of methods; out, how many items each applies to.
-
-A prompt is for some tasks and some languages, so that a list of methods may fit a corpus in part, or not at all.
-"""
+"""Which of the methods that are asked for apply to items, by their tasks and languages, and the usual methods."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Scored tables cut to what all of them have, or filled to what any has, so that they can stand in one bank.
-
-Out: the same numbers in the first table's order of rows, each table signed for what it holds now. Nothing is computed.
-"""
+"""Scored tables cut to what all have, or filled to what any has, for one bank: the same numbers, signed anew."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Linear probes: rows of hidden states and labels in, log-odds out. What `neuro` and `probe_grammar` have in common.
 
-Logistic regression with an L2 penalty, on states that are standardised with the
-training rows' mean and spread or taken as they are.
+Logistic regression with an L2 penalty, on states that are standardised by the training rows or taken as they are.
 """
 
 from __future__ import annotations

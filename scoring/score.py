@@ -1,8 +1,4 @@
-"""`score`: items and a model to the same rows with new columns, resumably, and their signature.
-
-In: a Dataset in the shared schema, a scorer, names of methods. Out: `Scored`. What is asked of the model stands in
-`methods`, what of it is in the store already in `run`.
-"""
+"""`score`: items and a model to the same rows with new columns, resumably, and their signature."""
 
 from __future__ import annotations
 
@@ -176,8 +172,7 @@ def score_part(
 ) -> PartScored:
     """Score one of several parts of the items into the store; once all parts are there, `score` puts them together.
 
-    The options have to be the same for all parts. The parts share a cache folder (`PAIRBANK_CACHE`): on one machine, or
-    on a file system that all machines see. `n_before` counts the units of the corpora and models that came before.
+    All parts have the same options and cache folder; `n_before` counts the units of corpora and models before.
     """
     work = Work(items, model.info, options, model)
     units = part.chosen(work.units, n_before=n_before)

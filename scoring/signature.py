@@ -61,10 +61,7 @@ def signature_json(signature: Mapping[str, Any]) -> bytes:
 
 
 def shared(signature: Mapping[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
-    """Return a signature whose methods and corpus are the objects of the signatures before it, where they are equal.
-
-    A bank has thousands of signatures; of one corpus and its methods each would hold a copy.
-    """
+    """Share equal methods and corpora with the signatures before: each of a bank's thousands would hold a copy."""
     held = cast("dict[str, Any]", signature)
     for name in SHARED:
         if name in held:

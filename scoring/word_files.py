@@ -249,12 +249,10 @@ def _copies(table: pd.DataFrame, rows: pd.DataFrame, taken: set[str]) -> str | N
 
 def _parts(rows: pd.DataFrame, column: pd.Series[Any]) -> dict[str, list[list[str]]]:
     """Return the words of each text by the values of a column; nothing if most rows have a value of their own."""
-    texts: dict[str, dict[object, list[str]]] = {}
-    for text, value, word in zip(rows["text"], column, rows["word"], strict=True):
-        texts.setdefault(text, {}).setdefault(value, []).append(word)
-    if len(rows) < 2 * sum(map(len, texts.values())):
+    parts = rows.groupby([rows["text"], column.rename("value")], sort=False, dropna=False)["word"].agg(list)
+    if len(rows) < 2 * len(parts):
         return {}
-    return {text: [*by_value.values()] for text, by_value in texts.items()}
+    return {str(text): of_text.tolist() for text, of_text in parts.groupby(level=0, sort=False)}
 
 
 def _are_copies(parts: Sequence[Sequence[str]], least: float) -> bool:
@@ -294,15 +292,10 @@ def _remedy(table: pd.DataFrame, rows: pd.DataFrame, others: Sequence[str]) -> s
 def joined(
     table: pd.DataFrame, times: pd.DataFrame, *, by: tuple[str, str], path: Path, word: str | None = None
 ) -> pd.DataFrame:
-    """Return the rows of a table of reading times, in their order, each with the columns of its word or region.
+    """Return the rows of a table of reading times, each with the columns of its word or region in a table of `words`.
 
-    Args:
-        table: What `words` returned, of one or several models.
-        times: Reading times, one row per observation.
-        by: Its columns of the text, and of the number of the word, the word or the region; `zone+1` is a number that
-            is 1 too low.
-        path: Its file, for messages.
-        word: Its column of the word, which is compared with that of the text; None = one that is called so.
+    `by` names its columns of the text, and of the number of the word, the word or the region (`zone+1`: a number that
+    is 1 too low), `word` that of the word, which is compared with the text's; None = one that is called so.
     """
     place, shift = (by[1], 0) if by[1] in times else _without_shift(by[1])
     ids, places = (_column(times, name, path).str.strip() for name in (by[0], place))
@@ -358,10 +351,7 @@ def _without_shift(name: str) -> tuple[str, int]:
 def _other_words(
     known: pd.Series[str], asked: pd.DataFrame, read: pd.Series[str] | None, *, by: tuple[str, str, int], path: Path
 ) -> pd.Series[bool]:
-    """Return which rows are of another word than that of their number; an error where numbers are shifted.
-
-    Without words in the table of times, numbers alone are compared.
-    """
+    """Return which rows are of another word than their number's, where times have words; refuse shifted numbers."""
 
     def agree(shift: int) -> pd.Series[bool]:
         words = known.reindex(pd.MultiIndex.from_arrays([asked["text_id"], asked["word_number"] + shift])).to_numpy()

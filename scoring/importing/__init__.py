@@ -1,5 +1,1 @@
-"""Scores computed elsewhere.
-
-In: a wide or long file, a profile or column map, and what kind of scores they are. Out: scored tables, one a model.
-May use: every room of scoring but run's shards.
-"""
+"""Scores computed elsewhere: files and a profile to scored tables, one a model."""

@@ -1,8 +1,4 @@
-"""What kind of number an imported score is: in, a table of a profile or an option of a command; out, `DeclaredScore`.
-
-Nothing is guessed: a score that is no log-probability in nats says what it is (`kind`), which end is the better one
-(`direction`, where the kind leaves it open) and what it is measured in (`unit`).
-"""
+"""What kind of number an imported score is, as a profile or a command says it. Nothing is guessed."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pairbank.builders.sources.readers import json_object
 from pairbank.builders.sources.tables import open_table
@@ -163,11 +163,6 @@ class Source:
 
     def columns(self) -> list[str]:
         return [column for columns in self.how.columns.values() for column in columns]
-
-
-class Reader(Protocol):
-    def read(self, source: Source) -> list[Log]:
-        """Return what the files hold, a log a model and run, in the files' order."""
 
 
 def published_rows(file: Path, *columns: str) -> list[tuple[int, dict[str, str]]]:

@@ -1,8 +1,7 @@
-"""One model's rows of a file to its scored table: in, some rows at a time; out, `Scored`, signed as imported.
+"""One model's rows of a file to its scored table, signed as imported, with a corpus's items or the file's own.
 
-The items are those of a corpus, or those that the file describes itself (`OwnItems`). The latter are the same items,
-flags and messages as row by row through `mapped_item` and `Validator`, but made by column, some rows at a time: only a
-table that breaks the schema goes through the validator, whose message names its rows.
+Own items are made by column, some rows at a time, for files of millions of rows: the same items, flags and messages as
+row by row through `mapped_item` and `Validator`, which sees only a table that breaks the schema.
 """
 
 from __future__ import annotations
@@ -142,8 +141,8 @@ class _TheirItems:
         self._texts = {name: table[name].combine_chunks() for name in SENTENCES}
         self._known = {item_id: place for place, item_id in enumerate(table["item_id"].to_pylist())}
         self._is_two_sided = table["target_bad"].is_valid().to_numpy()
-        self._places: list[int] = []
         self._seen: dict[int, str] = {}
+        """Place of an item -> where its row is, in the order of rows."""
 
     def add(self, chunk: Chunk, model: str) -> BoolArray:
         """Add some rows; return which of their items have a worse side."""
@@ -169,13 +168,12 @@ class _TheirItems:
                 )
             self._seen[place] = where
             places.append(place)
-        self._places += places
         result: BoolArray = self._is_two_sided[places]
         return result
 
     def in_order(self) -> tuple[np.ndarray, datasets.Dataset, dict[str, Any]]:
-        order = np.argsort(self._places, kind="stable")
-        return order, self._items.select(sorted(self._places)), manifest_of(self._items) or {}
+        order = np.argsort([*self._seen], kind="stable")
+        return order, self._items.select(sorted(self._seen)), manifest_of(self._items) or {}
 
 
 def _manifest_of(items: datasets.Dataset, how: ImportProfile, *, version_: str) -> dict[str, Any]:

@@ -12,7 +12,6 @@ import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
@@ -108,12 +107,11 @@ def _downloaded(
     root = cache_dir() / "downloads" / name
     base = f"{GITHUB_RAW}/{profile.repository}/{profile.revision}"
     remedy = f"get the files from {page_of(base + '/', folder=True)} and give their folder (--data-dir)"
-    bring = partial(download, corpus=name, remedy=remedy, progress=progress)
 
-    def one(pinned: Pinned) -> Path:
-        bring(f"{base}/{quote(pinned.path)}", root / pinned.name, sha256=pinned.sha256)
-        return root / pinned.name
+    def bring(pin: Pinned) -> None:
+        url, place = f"{base}/{quote(pin.path)}", root / pin.name
+        download(url, place, sha256=pin.sha256, corpus=name, remedy=remedy, progress=progress)
 
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        files = tuple(pool.map(one, pins))
-    return files if len(files) == 1 else (root,)
+        list(pool.map(bring, pins))
+    return (root,) if len(pins) > 1 else (root / pins[0].name,)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import datasets
     import pandas as pd
 
-    from pairbank.scoring.importing.log import Judgment, Reader
+    from pairbank.scoring.importing.log import Judgment
 
 TABLE = "table"
 """The reader of profiles that map the columns of a file: `import_scores`."""
@@ -62,7 +62,7 @@ READERS = {
     "multiblimp-checkpoints": "pairbank.scoring.importing.logs.multiblimp_checkpoints",
     "qfrblimp": "pairbank.scoring.importing.logs.qfrblimp",
 }
-"""A profile's `reader` -> the module that reads such files."""
+"""A profile's `reader` -> the module whose `read(source)` gives the logs, one a model and run, in the files' order."""
 
 
 def import_scores(
@@ -282,12 +282,13 @@ def _read(source: Source) -> list[Log]:
     if name not in READERS:
         raise ScoreImportError(f"reader is {name!r}; expected one of {TABLE}, {', '.join(READERS)}")
     try:
-        return cast("Reader", import_module(READERS[name])).read(source)
+        logs: list[Log] = import_module(READERS[name]).read(source)
     except PairbankError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"[:200]  # a value of another kind than the tool writes there
         raise ScoreImportError(f"{source}: not as {name} writes it ({reason}); give its files as they were") from error
+    return logs
 
 
 def _table(

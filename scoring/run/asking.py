@@ -1,8 +1,4 @@
-"""A model asked about items, each thing once. In: rows and methods. Out: a table of columns for each method.
-
-Requests that several methods, orders or items have in common go to the model once; answers that the model writes come
-last.
-"""
+"""What a model is asked about items: requests in common go to it once, and what it writes comes last."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Units of work: shards of items by the methods that are scored together, in a fixed order; and parts of them.
-
-In: how many items, which methods. Out: units and parts of them, the same for every process that asks. What a unit's
-numbers are depends on nothing but the unit, so that it does not matter who scores it, and when.
-"""
+"""Units of work, the same for every process: what a unit's numbers are depends on nothing but the unit."""
 
 from __future__ import annotations
 
