@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import logging
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+import pyarrow.compute as pc
 
 from pairbank.builders.load import load_corpus
 from pairbank.errors import ScoringError
@@ -25,7 +24,7 @@ from pairbank.scoring.models.load import scorer_of
 from pairbank.scoring.run.shard import Shard
 from pairbank.scoring.run.units import Part
 from pairbank.scoring.run.work import Progress, ScoreOptions, Work, notebook_bar
-from pairbank.scoring.scored import Scored, with_columns
+from pairbank.scoring.scored import Scored, counts, with_columns
 from pairbank.scoring.signature import corpus_signature, with_prompts
 
 if TYPE_CHECKING:
@@ -185,10 +184,9 @@ def _scored(work: Work, shards: Sequence[Shard], options: ScoreOptions) -> Score
     from pairbank.builders.dataset import manifest_of
 
     work.store.pack(shards)
-    columns: dict[str, list[pa.Table]] = {method.name: [] for method in work.methods}
-    for shard in shards:
-        for name, table in shard.tables.items():
-            columns[name].append(table)
+    names = [method.name for method in work.methods]
+    parts = {name: [shard.tables[name] for shard in shards if name in shard.tables] for name in names}
+    table = with_columns(work.items, work.methods, parts, model=work.info.name)
     of_model = work.info.to_dict() | {"slug": work.info.slug}
     signature: dict[str, Any] = {
         "pairbank": version("pairbank"),
@@ -197,14 +195,10 @@ def _scored(work: Work, shards: Sequence[Shard], options: ScoreOptions) -> Score
         "over_length": options.over_length,
         "seed": options.seed,
         "corpus": corpus_signature(work.items, manifest_of(work.items) or {}),
-        "n_by_flag": {},
+        "n_by_flag": {name: counts(pc.list_flatten(table[ScoreColumns(name).flags])) for name in names},
     }
-    for name, parts in columns.items():
-        cells = (flags for part in parts for flags in part[ScoreColumns(name).flags].to_pylist())
-        signature["n_by_flag"][name] = dict(Counter(flag for flags in cells for flag in flags or ()))
     for lacking in counts_lacking(signature):
         logger.warning("%s by %s: %s", signature["corpus"]["name"], work.info.name, lacking)
-    table = with_columns(work.items, work.methods, columns, model=work.info.name)
     return Scored(table=with_prompts(table, work.rendered()), signature=signature)
 
 
