@@ -35,7 +35,7 @@ from pairbank.scoring.api.names import NO_UNIGRAMS, PMI, PMI_TOKENS_DIFFER, SENT
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.unigrams import Unigrams, UnigramTables, unigrams_for
-from pairbank.scoring.models.vocabulary import vocabulary_of
+from pairbank.scoring.models.tokenizing import vocabulary_of
 from pairbank.scoring.prompts.prompt import primary
 from pairbank.scoring.signature import formula_sha256
 

@@ -27,7 +27,7 @@ from pairbank.builders.schema.language_tags import language_tag
 from pairbank.errors import CorpusError, ScoringError
 from pairbank.files import replaced_atomically, sha256_of_text
 from pairbank.scoring.methods.documents import Documents, column_of, documents_of_files
-from pairbank.scoring.models.vocabulary import Vocabulary, vocabulary_of
+from pairbank.scoring.models.tokenizing import Vocabulary, vocabulary_of
 
 METADATA_KEY = b"pairbank_unigrams"
 DOCUMENTS_A_BATCH = 1024

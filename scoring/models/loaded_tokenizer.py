@@ -19,7 +19,7 @@ from pairbank.scoring.models.batch_check import LONG_TEXT
 from pairbank.scoring.models.checkpoints import located
 from pairbank.scoring.models.loading import loading
 from pairbank.scoring.models.options import reference_of
-from pairbank.scoring.models.vocabulary import PROBE
+from pairbank.scoring.models.tokenizing import PROBE
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -17,7 +17,7 @@ from pairbank.scoring.api.method import Method
 from pairbank.scoring.api.model import Divisible, ModelInfo, Scorer, ScoringStats
 from pairbank.scoring.api.requests import WHOLE, Share
 from pairbank.scoring.models.options import LoadOptions
-from pairbank.scoring.models.vocabulary import vocabulary_of
+from pairbank.scoring.models.tokenizing import vocabulary_of
 from pairbank.scoring.run.asking import Run, UnitRequests
 from pairbank.scoring.run.store import VERSIONS
 from pairbank.scoring.run.work import Job, Recipe

@@ -25,7 +25,7 @@ from pairbank.scoring.models.self_check import SELF_CHECK
 from pairbank.scoring.models.server.client import Client, ServerError, ServerGoneError
 from pairbank.scoring.models.server.identity import Probes, moved_nats
 from pairbank.scoring.models.server.ways import MOST_LAST_TOKENS, PLAIN, TOKEN_ID, WAYS, Asking, Way, reported_nats
-from pairbank.scoring.models.vocabulary import vocabulary_of
+from pairbank.scoring.models.tokenizing import vocabulary_of
 
 logger = logging.getLogger(__name__)
 TEXTS = (*SELF_CHECK, "Fran\N{LATIN SMALL LETTER C WITH CEDILLA}ois \N{EM DASH} 这本书很有意思。")

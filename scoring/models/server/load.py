@@ -39,8 +39,7 @@ from pairbank.scoring.models.server.ways import (
     lead_nats,
     reported_nats,
 )
-from pairbank.scoring.models.tokenizing import text_facts
-from pairbank.scoring.models.vocabulary import vocabulary_of
+from pairbank.scoring.models.tokenizing import text_facts, vocabulary_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

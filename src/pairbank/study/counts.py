@@ -14,7 +14,7 @@ from pairbank.study.declaration import Study, UnigramText
 if TYPE_CHECKING:
     from pairbank.scoring.methods.documents import Documents
     from pairbank.scoring.methods.unigrams import Unigrams, UnigramTables
-    from pairbank.scoring.models.vocabulary import Vocabulary
+    from pairbank.scoring.models.tokenizing import Vocabulary
 
 
 def needs_counts(methods: Iterable[str]) -> bool:
@@ -42,7 +42,7 @@ class Counts:
         """Return the counts for a corpus with a model, one table a language; None where no method needs any."""
         if not needs_counts(study.methods):
             return None
-        from pairbank.scoring.models.vocabulary import vocabulary_of
+        from pairbank.scoring.models.tokenizing import vocabulary_of
 
         vocabulary = vocabulary_of(model)
         fingerprint = vocabulary.fingerprint

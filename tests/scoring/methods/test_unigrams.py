@@ -17,7 +17,7 @@ from pairbank.errors import CorpusError, CorpusFileNotFoundError, ModelLoadError
 from pairbank.scoring.methods.documents import documents_of_dataset, documents_of_files, documents_of_items
 from pairbank.scoring.methods.unigrams import Unigrams, count_unigrams, read_unigrams, unigrams_for
 from pairbank.scoring.models.fake import FakeScorer
-from pairbank.scoring.models.vocabulary import vocabulary_of
+from pairbank.scoring.models.tokenizing import vocabulary_of
 from tiny_tokenizers import TOKENIZERS
 
 TEXTS = [
