@@ -26,10 +26,6 @@ CONCEPT_COLUMNS = {"property": "property", "word_good": "concept_good", "word_ba
 """Slot -> the column that concept corpora have it in."""
 _SLOT = re.compile(r"\{(\w*)\}")
 Kind = Literal["forced_choice", "judgment", "rating", "prediction"]
-Readout = Literal["options", "generation"]
-Normalise = Literal["none", "tokens"]
-Accuracy = Literal["averaged", "pooled"]
-Status = Literal["published", "dropped", "ours"]
 ByLanguage: TypeAlias = Mapping[str, str]
 """A text for each language, by BCP-47 primary tag; `ANY` stands for all."""
 ANY = "*"
@@ -125,17 +121,17 @@ class Prompt:
     """The same under a chat template; None = nothing where the option opens the turn, else `separator`."""
     chat: bool = True
     """Whether instruct models read it through their chat template; False: all models read plain text."""
-    readout: Readout = "options"
+    readout: Literal["options", "generation"] = "options"
     """`options`: their log-probabilities; `generation`: the model writes, `pattern` finds the answer."""
     pattern: str = ""
     max_new_tokens: int = 0
-    normalise: Normalise = "none"
+    normalise: Literal["none", "tokens"] = "none"
     """`tokens`: an option's log-probability is divided by the number of its tokens."""
-    accuracy: Accuracy = "averaged"
+    accuracy: Literal["averaged", "pooled"] = "averaged"
     """The paper's own definition: of the delta averaged over presentations, or of presentations pooled."""
     counterbalanced: bool = True
     """Whether swapping good and bad in the item flips the sign of delta and changes nothing else."""
-    status: Status = "published"
+    status: Literal["published", "dropped", "ours"] = "published"
     """`dropped`: its authors left it out of their analysis; `ours`: no paper has it."""
     note: str = ""
     paper: str = "own wording"
