@@ -1,5 +1,1 @@
-"""The exact, fast middle: token sequences to log-probabilities.
-
-In: encoded requests and a transformers model. Out: log-probabilities in nats of the tokens that are read.
-May use: api.
-"""
+"""The exact, fast middle: encoded requests and a transformers model to log-probabilities in nats."""
