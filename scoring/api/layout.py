@@ -124,10 +124,7 @@ _KINDS = {name: column.kind for name, column in vars(ScoreColumns).items() if is
 def columns_of(
     methods: Iterable[str], columns: Iterable[str], *, declared: Mapping[str, Iterable[str]] | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """Return which columns of a table are each method's, in the table's order.
-
-    `declared`: those that a signature states for a method; somebody else's may have some not in `ScoreColumns`.
-    """
+    """Return which columns of a table are each method's, in its order: ours, and those that a signature declares."""
     names, by_method = tuple(columns), {}
     for method in methods:
         of_method = {*ScoreColumns(method).all, *(declared or {}).get(method, ())}

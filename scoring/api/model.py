@@ -122,10 +122,7 @@ class ModelInfo:
 
     @property
     def key(self) -> str:
-        """Everything that decides numbers, as one text: what they are stored under.
-
-        All but the name, which anybody may choose; `model_id` and `revision` tell a model from every other.
-        """
+        """Everything that decides numbers, as one text that they are stored under; the name anybody may choose."""
         decides = {k: v for k, v in self.to_dict().items() if k not in ("name", "load_notes")}
         return json.dumps(decides, ensure_ascii=False)
 
@@ -188,11 +185,7 @@ class ExampleTurn:
 
 @runtime_checkable
 class Scorer(Protocol):
-    """A model that gives log-probabilities of targets given contexts.
-
-    What only some models can do are Protocols of their own, which a scorer has or has not: `Divisible`, `Writer`,
-    `StateReader`, `WordEdges`.
-    """
+    """A model that gives log-probabilities of targets given contexts; what only some can do are Protocols below."""
 
     @property
     def info(self) -> ModelInfo:

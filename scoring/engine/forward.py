@@ -208,10 +208,7 @@ def _kept(
     hidden: bool,
     **inputs: Any,  # noqa: ANN401 - of a forward pass
 ) -> tuple[torch.Tensor, Sequence[torch.Tensor]]:
-    """Run the model and return the rows of the read positions, found on the host so that no device is waited for.
-
-    With them the hidden states of all layers, where they are among the outputs.
-    """
+    """Run the model and return the rows that are read, found on the host without a wait, and its hidden states."""
     from transformers import modeling_utils
 
     device = inputs["input_ids"].device

@@ -155,10 +155,7 @@ def _spans(row: Row) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordProbability(OfSides):
-    """log P(words of the target | words of the context), for causal models whose tokenizer marks words.
-
-    Languages written without spaces have no such marks: their items have no score, null.
-    """
+    """log P(words of the target | words of the context), of tokenizers that mark words and languages with spaces."""
 
     name: str = DIRECT_WB
 

@@ -163,10 +163,7 @@ LINKING_FUNCTIONS: Mapping[str, LinkingFunction] = {function.name: function for 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linked(OfSides):
-    """A linking function as a method. `bound` gives it the model's vocabulary and the unigram counts it needs.
-
-    Its definition is the same for all models; what of its numbers is the model's stands in `of_model`.
-    """
+    """A linking function as a method. `bound` gives it the model's vocabulary and the unigram counts it needs."""
 
     function: LinkingFunction
     n_vocabulary: int = 0

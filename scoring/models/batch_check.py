@@ -92,10 +92,8 @@ def batch_problem(scorer: Batched) -> str | None:
 
 
 def structural_batch_problem(config: PretrainedConfig) -> str | None:
-    """Return why a few short texts would not show that a batch decides numbers, or None.
-
-    NLLB's experts take a share of all tokens of a batch, and drop the others; only a full batch would show it.
-    """
+    """Return why a few short texts would not show that a batch decides numbers, or None."""
+    # NLLB's experts take a share of all tokens of a batch, and drop the others; only a full batch would show it
     share = getattr(config, "moe_eval_capacity_token_fraction", 1.0)
     return None if share >= 1 else f"its experts take {share:g} of a batch's tokens, and drop the others"
 

@@ -88,10 +88,7 @@ def loading(path: str, *, local: bool) -> Iterator[list[str]]:
 
 @contextlib.contextmanager
 def _collected_warnings() -> Iterator[list[str]]:
-    """Collect the warnings of transformers, each time anew: it logs some once per process alone.
-
-    The Hub's client prints no retries meanwhile; its last error says all of it.
-    """
+    """Collect the warnings of transformers, also those it logs once per process; the Hub's client prints no retries."""
     from transformers.utils import logging as library
 
     messages: list[str] = []

@@ -214,16 +214,14 @@ class MaskedScorer(EncoderScorer):
 
 
 def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, max_length: int | None) -> int | None:
-    """Return how many tokens of text fit between an opening special token and the closing ones; None: no limit.
-
-    Position tables of the RoBERTa family lose the rows up to the padding index.
-    """
+    """Return how many tokens of text fit between an opening special token and the closing ones; None: no limit."""
     limits = [] if max_length is None else [max_length]
     stated = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if stated is not None and stated > 0:
         limits.append(int(stated))
     for name, module in model.base_model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
+            # those of the RoBERTa family lose the rows up to the padding index
             unusable = 0 if module.padding_idx is None else module.padding_idx + 1
             limits.append(module.num_embeddings - unusable)
     with left_as_it_was(tokenizer):

@@ -99,10 +99,8 @@ def causal_length(scorer: CausalScorer) -> int | None:
 
 
 def shared_prefix_problem(scorer: CausalScorer) -> str | None:
-    """Return why packs cannot share the keys and values of their prefix, or None: they then do from here on.
-
-    Sentences are asked for as a start and its continuations, in packs so small that each start becomes a shared prefix.
-    """
+    """Return why packs cannot share the keys and values of their prefix, or None: they then do from here on."""
+    # starts and their continuations, in packs so small that each start becomes a shared prefix
     requests = scorer.encode(
         [
             Request(context=text[:at], target=text[at:], where="self-check")

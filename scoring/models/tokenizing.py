@@ -185,10 +185,7 @@ def own_prefix(tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...] | None:
 
 
 def word_ends(text: str, offsets: Sequence[tuple[int, int]], word_ids: Sequence[int | None]) -> tuple[int, ...]:
-    """Return, for each token, one past the last token of its word.
-
-    A word ends where the pre-tokenizer's word does, and at whitespace (some pre-tokenizers do not cut there).
-    """
+    """Return, for each token, one past the last token of its word, which the pre-tokenizer ends, or whitespace does."""
     ends, end = [], len(offsets)
     for i in range(len(offsets) - 1, -1, -1):
         ends.append(end)
@@ -201,10 +198,7 @@ def word_ends(text: str, offsets: Sequence[tuple[int, int]], word_ids: Sequence[
 
 
 def prefix_facts(bos: BosPolicy, tokenizer: PreTrainedTokenizerBase, name: str) -> dict[str, Any]:
-    """Return which tokens stand before a text by this policy, as `ModelInfo` has them.
-
-    `auto` is what the tokenizer writes there; where it writes nothing, its BOS, or its EOS.
-    """
+    """Return which tokens stand before a text; `auto`: what the tokenizer writes there, else its BOS, else its EOS."""
     declared, own = tokenizer.bos_token_id, own_prefix(tokenizer)
     if own is None and bos == "auto":
         raise ModelLoadError(

@@ -118,10 +118,8 @@ class ChatAnswers:
 
 
 def _moved_nats(tops: Mapping[str, float], other: Mapping[str, float]) -> float | None:
-    """Return the largest difference of a token that is likely by one of them, or None where none is.
-
-    A token that is not told is at most as likely as the least of those that are.
-    """
+    """Return the largest difference of a token that is likely by one of them, or None where none is."""
     likely = {token for table in (tops, other) for token, nats in table.items() if nats > LEAST_COMPARED_NATS}
+    # what a token that is not told has at most
     least = min(*tops.values(), *other.values())
     return max((abs(tops.get(token, least) - other.get(token, least)) for token in likely), default=None)
