@@ -98,8 +98,8 @@ def structural_batch_problem(config: PretrainedConfig) -> str | None:
     return None if share >= 1 else f"its experts take {share:g} of a batch's tokens, and drop the others"
 
 
-def drop_random_attention(model: PreTrainedModel, name: str) -> bool:
-    """Put full attention in the place of BigBird's sparse one; return whether that was there.
+def drop_random_attention(model: PreTrainedModel, name: str) -> str:
+    """Put full attention in the place of BigBird's sparse one; return its name, or "" where none was sparse.
 
     Sparse attention draws its blocks at random, and transformers drops it for good at the first short text: the score
     of a long text would depend on what was scored before it.
@@ -110,7 +110,7 @@ def drop_random_attention(model: PreTrainedModel, name: str) -> bool:
         part.set_attention_type(FULL)
     if chosen:
         logger.warning("%s: its sparse attention draws blocks at random; scoring with full attention instead", name)
-    return bool(chosen)
+    return FULL if chosen else ""
 
 
 def _alone(scorer: Batched, requests: Sequence[EncodedRequest]) -> list[FloatArray]:

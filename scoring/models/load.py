@@ -21,13 +21,7 @@ from pairbank.errors import ModelLoadError, unknown_name
 from pairbank.files import cache_dir, cache_json, cached_json, sha256_of_text
 from pairbank.plugins import package_names, plugins
 from pairbank.scoring.api.model import ModelInfo, Scorer
-from pairbank.scoring.models.batch_check import (
-    FULL,
-    batch_problem,
-    drop_random_attention,
-    is_exact,
-    structural_batch_problem,
-)
+from pairbank.scoring.models.batch_check import batch_problem, drop_random_attention, is_exact, structural_batch_problem
 from pairbank.scoring.models.checkpoints import DEMO, Checkpoint, commit_on_hub, located
 from pairbank.scoring.models.loaded_tokenizer import load_tokenizer
 from pairbank.scoring.models.loading import check_folder, check_has_tokenizer, check_ids, check_weights_used, loading
@@ -45,15 +39,7 @@ from pairbank.scoring.models.options import (
     refuse_server_options,
     with_reference,
 )
-from pairbank.scoring.models.placement import (
-    QUANTISATIONS,
-    check_is_split,
-    device_for,
-    device_name,
-    n_processes,
-    stated_quantisation,
-    weights_options,
-)
+from pairbank.scoring.models.placement import check_is_split, device_for, placement_facts, weights_options
 from pairbank.scoring.models.tokenizing import text_facts
 from pairbank.scoring.models.weights import OnProgress
 from pairbank.scoring.versions import ENGINE_VERSION, MODELS_VERSION
@@ -226,8 +212,8 @@ def _placed(kind: Kind, checkpoint: Checkpoint, loader: dict[str, Any], chosen: 
     with loading(checkpoint.path, local=local) as warned:
         model, unused = _from_pretrained(kind, checkpoint, loader, weights_options(device, chosen), chosen["weights"])
     with loading(checkpoint.path, local=True):
-        if drop_random_attention(model, checkpoint.name):
-            chosen = {**chosen, "attention": FULL}
+        if full := drop_random_attention(model, checkpoint.name):
+            chosen = {**chosen, "attention": full}
         if chosen["tensor_parallel"]:
             check_is_split(model, checkpoint.name)
         elif chosen["device_map"] is None and chosen["quantisation"] is None:
@@ -246,7 +232,6 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
     import torch
     import transformers
 
-    spread = f"tensor parallel, {n_processes()}" if chosen["tensor_parallel"] else str(chosen["device_map"] or "")
     # a revision of the Hub that was asked for is in the name, so that two can be compared
     name = checkpoint.name if checkpoint.revision else name_at(checkpoint.name, chosen["revision"])
     return ModelInfo(
@@ -256,21 +241,15 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
         or commit_on_hub(checkpoint.path, checkpoint.gguf_file or "config.json", chosen["revision"])
         or "unknown",
         architecture=type(model).__name__,
-        dtype=str(model.dtype).removeprefix("torch."),
-        quantisation=checkpoint.quantisation
-        or QUANTISATIONS.get(chosen["quantisation"], stated_quantisation(model.config)),
-        device=model.device.type,
         backend=kind,
         prompt_format="base",
         bos_policy=chosen["bos"],
         bos_id=None,
         max_length=_max_length(model.config, chosen["max_length"], checkpoint.name),
-        attention=chosen["attention"] or "",
-        device_map=spread,
+        **placement_facts(model, chosen, quantisation=checkpoint.quantisation),
         gguf_file=checkpoint.gguf_file,
         weights="" if (seed := random_seed(chosen["weights"])) is None else f"{RANDOM}:{seed}",
         trust_remote_code=chosen["trust_remote_code"],
-        device_name=device_name(model),
         torch=str(torch.__version__),
         transformers=transformers.__version__,
     )
@@ -279,20 +258,14 @@ def _info(model: PreTrainedModel, kind: Kind, checkpoint: Checkpoint, chosen: Lo
 def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
     """Return a scorer that packs prefix trees if the model honours their masks, else pads (and says so)."""
     from pairbank.scoring.engine.prefix_trees import MIN_SHARED_TOKENS
+    from pairbank.scoring.models import self_check
     from pairbank.scoring.models.causal import CausalScorer
-    from pairbank.scoring.models.self_check import (
-        block_head,
-        causal_length,
-        check_chat_template,
-        packing_problem,
-        shared_prefix_problem,
-    )
 
     model, tokenizer = loaded.model, loaded.tokenizer
     info = replace(loaded.info, backend="causal-packed", **text_facts(tokenizer, loaded.info.name, chosen))
     check_ids(info.name, model, tokenizer, info.prefix)
     scorer = CausalScorer(model, tokenizer, info, batch_tokens=chosen["batch_tokens"])
-    if (longest := causal_length(scorer)) is not None:
+    if (longest := self_check.causal_length(scorer)) is not None:
         scorer.info = info = replace(info, max_length=longest)
     checks = _checks_of(info, chosen)
     if checks is not None and (passed := cached_json(checks)) is not None:
@@ -301,19 +274,19 @@ def _causal(loaded: _Loaded, chosen: LoadOptions) -> CausalScorer:
         return scorer
     scorer.batching = "padded"
     alone = batch_problem(scorer)
-    problem = packing_problem(scorer)
+    problem = self_check.packing_problem(scorer)
     # in low precision rounding can look like this (experts that are chosen by a hair); nothing is slowed down for it
     if alone is not None and is_exact(info.dtype):
-        check_chat_template(scorer)
+        self_check.check_chat_template(scorer)
         return _one_at_a_time(scorer, "causal-single", alone)
     scorer.batching = "packed" if problem is None else "padded"
     if problem is not None:
         logger.warning("%s: %s; scoring in padded batches, which is slower but exact", info.name, problem)
         scorer.info = replace(info, backend="causal-padded")
-    elif (problem := shared_prefix_problem(scorer)) is not None:
+    elif (problem := self_check.shared_prefix_problem(scorer)) is not None:
         logger.info("%s: %s; shared prefixes are computed once a pack", info.name, problem)
-    scorer.head = block_head(scorer)
-    check_chat_template(scorer)
+    scorer.head = self_check.block_head(scorer)
+    self_check.check_chat_template(scorer)
     if problem is None and checks is not None:
         cache_json(checks, {"head": scorer.head is not None})
     return scorer

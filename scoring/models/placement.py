@@ -14,7 +14,7 @@ from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PretrainedConfig, PreTrainedModel
+    from transformers import PreTrainedModel
 
 Quantisation = Literal["4bit", "8bit"]
 QUANTISATIONS: dict[str | None, str] = {
@@ -109,12 +109,25 @@ def device_for(device: str, *, spread: bool) -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def device_name(model: PreTrainedModel) -> str:
-    """Return the cards that a model runs on, each kind once; "" for a CPU, whose name and threads decide no number."""
+def placement_facts(model: PreTrainedModel, chosen: LoadOptions, *, quantisation: str) -> dict[str, Any]:
+    """Return what `ModelInfo` has of where a model's weights are and in which type; `quantisation`: its file's."""
     import torch
 
+    stated = getattr(model.config, "quantization_config", None)
+    how = stated if isinstance(stated, dict) or stated is None else stated.to_dict()
+    of_checkpoint = "" if how is None else str(how.get("quant_method", "quantised"))
+    # of several cards all kinds, each once; a CPU's name and threads decide no number
     devices = {parameter.device for parameter in model.parameters()}
-    return ", ".join(sorted({torch.cuda.get_device_name(device) for device in devices if device.type == "cuda"}))
+    cards = {torch.cuda.get_device_name(device) for device in devices if device.type == "cuda"}
+    split = f"tensor parallel, {n_processes()}" if chosen["tensor_parallel"] else ""
+    return {
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "quantisation": quantisation or QUANTISATIONS.get(chosen["quantisation"], of_checkpoint),
+        "device": model.device.type,
+        "device_map": split or str(chosen["device_map"] or ""),
+        "device_name": ", ".join(sorted(cards)),
+        "attention": chosen["attention"] or "",
+    }
 
 
 def dtype_for(dtype: str, device: str) -> torch.dtype | str:
@@ -129,12 +142,3 @@ def dtype_for(dtype: str, device: str) -> torch.dtype | str:
     if not isinstance(result, torch.dtype) or not result.is_floating_point:
         raise ModelLoadError(f"dtype {dtype!r} is not a floating-point torch dtype; try 'float32' or 'bfloat16'")
     return result
-
-
-def stated_quantisation(config: PretrainedConfig) -> str:
-    """Return how a checkpoint says that it is quantised; "" = not."""
-    result = getattr(config, "quantization_config", None)
-    if result is None:
-        return ""
-    table = result if isinstance(result, dict) else result.to_dict()
-    return str(table.get("quant_method", "quantised"))
