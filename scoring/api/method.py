@@ -146,6 +146,9 @@ class OfSides:
         """Nothing: the numbers of most methods are the model's through its log-probabilities alone."""
         return {}
 
+    def applies_to(self, _row: Row) -> bool:
+        return True
+
     def reader(self, scorer: Scorer) -> Scorer:
         return scorer
 

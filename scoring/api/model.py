@@ -311,7 +311,6 @@ class Ask:
 
     text: str
     chat: bool = False
-    """Rendered with a chat template, which brings its own BOS."""
     where: str = ""
     draw: Draw | None = None
     """How the answer is sampled; None = greedily."""

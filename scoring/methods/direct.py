@@ -55,9 +55,6 @@ class Direct(OfSides):
         of_tokens = [of(side) for of in (c.tokens, c.offsets, c.ranks) for side in SIDES]
         return side_columns(DIRECT) | (c.kinds(*of_tokens) if self.per_token else {})
 
-    def applies_to(self, _row: Row) -> bool:
-        return True
-
     def requests(self, row: Row, _scorer: Scorer) -> list[Request]:
         results = []
         for side in SIDES[:1] if row["task"] in ONE_SIDED_TASKS and row["target_bad"] is None else SIDES:

@@ -26,7 +26,6 @@ ROWS_A_BATCH = 1024
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
     texts: Iterable[str]
-    """Read once, lazily."""
     source: dict[str, Any]
     """JSON-ready: where the texts come from."""
     languages: tuple[str, ...] = ()

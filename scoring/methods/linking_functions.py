@@ -110,7 +110,6 @@ class LinkingFunction:
     formula: str
     paper: str
     cites: tuple[str, ...] = ("hu2026string",)
-    """Keys of `builders/data/references.bib`."""
     needs: Needs = "nothing"
     score: Callable[[FloatArray, FloatArray, int], float]
     """From log p, log p_uni (empty where not needed) and |Σ| (0 where not needed)."""

@@ -191,9 +191,6 @@ class ProbeGrammar(OfSides):
     def of_model(self) -> Mapping[str, Any]:
         return {self.name: dict(self.facts)} if self.facts else {}
 
-    def applies_to(self, _row: Row) -> bool:
-        return True
-
     def requests(self, row: Row, scorer: Scorer) -> list[Request]:
         probe, asked = self.probe, Direct().requests(row, scorer)
         if probe is None:

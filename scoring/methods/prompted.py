@@ -58,7 +58,6 @@ class Prompted:
     of_model: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     prompt: Prompt
     in_chat: bool = False
-    """Send it through the model's chat template, although the prompt is plain text."""
     shots: Shots | None = None
     """Answered examples before the question."""
 
@@ -228,10 +227,15 @@ class Prompted:
             return results | {c.good: float(logprobs[0, 0])}
         if prompt.kind == "rating":
             return results | self._ratings(logprobs[keep], shown)
-        good = float((logprobs[keep] * np.array([p.good for p in shown])).sum())
-        bad = float((logprobs[keep] * np.array([p.bad for p in shown])).sum())
-        chose_first = [_chose(x, prompt.options.index(p.first)) for x, p in zip(logprobs[keep], shown, strict=True)]
+        rows = logprobs[keep]
+        good = float((rows * np.array([p.good for p in shown])).sum())
+        bad = float((rows * np.array([p.bad for p in shown])).sum())
         both = {} if of_one_side(prompt, shown) else {c.bad: bad, c.delta: good - bad}
+        best = rows >= rows.max(axis=1, keepdims=True) - TIE
+        # 1 if the option shown first is the most probable, 0 if not, 1/k in a k-way tie with it
+        first = best[range(len(shown)), [prompt.options.index(p.first) for p in shown]]
+        with np.errstate(invalid="ignore"):  # NaN where a log-probability is
+            chose_first = first / best.sum(axis=1)
         return results | {c.good: good, **both, c.first_choice: float(np.mean(chose_first))}
 
     def _ratings(self, logprobs: FloatArray, shown: Sequence[Presentation]) -> dict[str, Any]:
@@ -281,14 +285,6 @@ def most_probable_ratings(logprobs: FloatArray, scale: FloatArray) -> FloatArray
         np.isnan(logprobs).any(axis=1), np.nan, (top @ scale) / np.maximum(top.sum(axis=1), 1)
     )
     return result
-
-
-def _chose(option_logprobs: FloatArray, option: int) -> float:
-    """Return 1 if the option is the most probable, 0 if not, 1/k in a k-way tie with it."""
-    if np.isnan(option_logprobs).any():
-        return float("nan")
-    best = option_logprobs >= option_logprobs.max() - TIE
-    return float(best[option] / best.sum())
 
 
 def prompt_of_definition(name: str, definition: Mapping[str, Any]) -> Prompt | None:

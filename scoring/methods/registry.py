@@ -38,7 +38,6 @@ class MethodOptions:
     prompts: Mapping[str, Prompt] = field(default_factory=prompts)
     scorer: Scorer | None = None
     unigrams: UnigramTables | None = None
-    """Token counts for the linking functions that need them."""
     languages: Collection[str] | None = None
     """Languages of the items, whose counts alone are taken; None = all."""
     probe_text: str | Path | None = None

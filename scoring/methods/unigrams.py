@@ -32,7 +32,6 @@ from pairbank.scoring.models.tokenizing import Vocabulary, vocabulary_of
 METADATA_KEY = b"pairbank_unigrams"
 DOCUMENTS_A_BATCH = 1024
 DEFAULT_LANGUAGE = "en"
-"""Of text that does not say what it is."""
 UnigramTables: TypeAlias = "Unigrams | str | Path | Sequence[Unigrams | str | Path]"
 """Counts, or the file that `pairbank unigrams` wrote, or several of these, one a tokenizer and language."""
 

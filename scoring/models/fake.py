@@ -49,7 +49,6 @@ class FakeScorer:
     name: str = "fake"
     """Decides the numbers."""
     shown_name: str = ""
-    """In tables; empty = the name."""
     prompt_format: Literal["base", "chat"] = "base"
     max_length: int | None = None
 

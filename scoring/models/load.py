@@ -62,7 +62,6 @@ AUTO_CLASSES: dict[Kind, str] = {
     "seq2seq": "AutoModelForSeq2SeqLM",
 }
 KNOWN_MODELS = "known_models"
-"""Folder of the cache with what is known of models that were loaded."""
 BACKENDS: dict[str, str] = {
     "fake": "pairbank.scoring.models.fake",
     "minicons": "pairbank.scoring.models.minicons",

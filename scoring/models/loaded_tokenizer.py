@@ -37,7 +37,6 @@ CONVERTED_PATTERN = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|"
 class LoadedTokenizer:
     tokenizer: PreTrainedTokenizerBase
     changes: str = ""
-    """What was changed of it as it was saved."""
     notes: list[str] = field(default_factory=list)
 
 

@@ -72,11 +72,10 @@ def loading(path: str, *, local: bool) -> Iterator[list[str]]:
             yield notes
     except PairbankError:
         raise
-    except RAISED as error:
-        raise ModelLoadError(_message(path, error, local=local)) from error
     except Exception as error:
         # the Rust side of tokenizers raises bare Exceptions; safetensors and the Hub's client have classes of their own
-        if type(error) is not Exception and type(error).__module__.partition(".")[0] not in _RAISERS:
+        is_theirs = type(error) is Exception or type(error).__module__.partition(".")[0] in _RAISERS
+        if not is_theirs and not isinstance(error, RAISED):
             raise
         raise ModelLoadError(_message(path, error, local=local)) from error
     for message in messages:

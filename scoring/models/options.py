@@ -15,7 +15,6 @@ from typing import Annotated, Any, Literal, TypedDict, cast, get_args, get_origi
 from pairbank.errors import ModelLoadError
 
 SHOWN_COMMIT = 12
-"""Characters of a commit in a model's name."""
 TRAINED, RANDOM = "trained", "random"
 BACKEND_NAME = re.compile(r"(?P<name>[a-z][a-z0-9_-]+):(?!//)(?P<rest>.*)", re.DOTALL)
 """Neither a drive (`C:\\models`) nor an address (`http://…`)."""

@@ -86,17 +86,19 @@ class Seq2SeqScorer(EncoderScorer):
         budget_tokens: int | None = None,
     ) -> None:
         super().__init__(model, tokenizer, info, body=model.get_encoder(), budget_tokens=budget_tokens)
-        sentinels = sentinel_ids(tokenizer)
-        self.mode = mode or ("sentinel" if sentinels else "conditional")
+        with left_as_it_was(tokenizer):
+            gaps = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in (GAP, AFTER)]
+        has_sentinels = all(len(ids) == 1 and ids[0] != tokenizer.unk_token_id for ids in gaps)
+        self.mode = mode or ("sentinel" if has_sentinels else "conditional")
         self._start_id = decoder_start_id(model, info.name)
         self.info = replace(info, seq2seq_mode=self.mode)
         if self.mode == "sentinel":
-            if sentinels is None:
+            if not has_sentinels:
                 raise ModelLoadError(
                     f"{info.name}: the tokenizer has no single token for {GAP} and {AFTER}; load the model with "
                     "seq2seq_mode='conditional'"
                 )
-            self._gap_id, self._after_id = sentinels
+            self._gap_id, self._after_id = (int(ids[0]) for ids in gaps)
         else:
             self._decoder_prefix = decoder_prefix(model, tokenizer, self._start_id)
 
@@ -273,15 +275,6 @@ def _nothing_to_score(request: Request) -> ScoringError:
     return ScoringError(
         f"{request.where or 'request'}: target {request.target!r} has no token to score; expected at least one word"
     )
-
-
-def sentinel_ids(tokenizer: PreTrainedTokenizerBase) -> tuple[int, int] | None:
-    """Return the ids of `<extra_id_0>` and `<extra_id_1>`, or None if each is not one known token."""
-    with left_as_it_was(tokenizer):
-        results = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in (GAP, AFTER)]
-    if any(len(ids) != 1 or ids[0] == tokenizer.unk_token_id for ids in results):
-        return None
-    return results[0][0], results[1][0]
 
 
 def decoder_start_id(model: PreTrainedModel, name: str) -> int:

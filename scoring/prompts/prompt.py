@@ -79,7 +79,6 @@ class Presentation:
     """Weight of each option's log-probability in the score of the better side."""
     bad: tuple[int | float, ...] = ()
     side: Literal["", "good", "bad"] = ""
-    """The side shown (rating, prediction)."""
     first: str = ""
     """The option that the template shows first."""
     when: Mapping[str, str] = field(default_factory=dict)

@@ -116,7 +116,6 @@ class ChatScorer:
 
     client: Client
     served: str
-    """What the server calls the model."""
     info: ModelInfo
     tells_top: bool
     settings: ChatSettings = field(default_factory=ChatSettings)

@@ -77,7 +77,6 @@ class Client:
     """Replicas: servers that run the same model, among which questions are shared out."""
     gone: set[str] = field(default_factory=set, repr=False, compare=False)
     _said: list[float] = field(default_factory=list, repr=False, compare=False)
-    """When a repeated request was last reported."""
 
     @property
     def servers(self) -> list[Client]:

@@ -37,7 +37,6 @@ PLAIN: Mapping[str, Any] = {**STANDARD, "top_k": 0, "min_p": 0.0, "repetition_pe
 MOST_LAST_TOKENS = 20
 """Of one question: servers give so many log-probabilities of a place."""
 MOST_SEED = 2**31 - 1
-"""Servers take seeds up to it."""
 FLOOR_NATS = -9_999.0
 """What vLLM writes for minus infinity, and OpenAI for "very unlikely"."""
 CEILING_NATS = 1e-4
