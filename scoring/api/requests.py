@@ -32,12 +32,7 @@ EDGES: tuple[Edge, ...] = ("before", "after")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """Some of the places.
-
-    >>> a, b = Share(stop=16), Share(first=16)
-    >>> sum(a.has(number) for number in range(100)), sum(b.has(number) for number in range(100))
-    (25, 75)
-    """
+    """Some of the places."""
 
     first: int = 0
     stop: int = N_PLACES

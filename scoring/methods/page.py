@@ -64,9 +64,7 @@ def item_for(
     one_sided = found_task == "word_prediction" or (len(texts) == 1 and len(contexts) < 2)
     return {
         **known,
-        "item_id": "(shown)",
-        "corpus": "(shown)",
-        "subset": "(shown)",
+        **dict.fromkeys(("item_id", "corpus", "subset"), "(shown)"),
         "task": found_task,
         "language": language or (prompt.languages[0] if prompt else "en"),
         "context_good": contexts[0] if contexts else "",

@@ -181,7 +181,8 @@ class Client:
                 if n_malformed == MALFORMED_TRIES:
                     raise ServerError(problem) from error
             else:
-                problem, status = f"{answer.status_code}: {self.shown(answer.text)}", answer.status_code
+                said = self.without_key(answer.text)[:SHOWN_CHARACTERS]
+                problem, status = f"{answer.status_code}: {said}", answer.status_code
                 if status < httpx2.codes.INTERNAL_SERVER_ERROR and status not in PASSING:
                     raise ServerError(self._refusal(path, problem, status), status=status)
                 pause = answer.headers.get("retry-after", "").strip()
@@ -202,9 +203,6 @@ class Client:
             self._said[:] = [now]
             logger.warning("%s: %s", self.url, self.without_key(message))
 
-    def shown(self, text: str) -> str:
-        return self.without_key(text)[:SHOWN_CHARACTERS]
-
     def without_key(self, text: str) -> str:
         """Return a message without the key, which a server may have put into its answer."""
         return text.replace(self.key, "[key]") if self.key else text
@@ -213,9 +211,10 @@ class Client:
         try:
             return answer.json()
         except ValueError as error:
+            said = self.without_key(answer.text)[:SHOWN_CHARACTERS]
             raise ServerError(
-                f"{self.url}: answered with something else than JSON ({self.shown(answer.text)!r}); expected an "
-                "OpenAI-compatible server: see that the address ends as its API does (…/v1)"
+                f"{self.url}: answered with something else than JSON ({said!r}); expected an OpenAI-compatible server: "
+                "see that the address ends as its API does (…/v1)"
             ) from error
 
     def _refusal(self, path: str, problem: str, status: int) -> str:

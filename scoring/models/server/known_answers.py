@@ -188,7 +188,7 @@ def _top(asking: Asking, prompts: Sequence[tuple[int, ...]]) -> list[dict[str, f
     settings = {**PLAIN, "temperature": 0.0, "logprobs": N_TOP.get(asking.way.name, MOST_LAST_TOKENS)}
     settings |= {"return_tokens_as_token_ids": True}
     results: list[dict[str, float]] = [{} for _ in range(len(prompts))]
-    for number, choice in asking.choices([settings | {"prompt": list(prompt)} for prompt in prompts], together=False):
+    for number, choice in asking.choices([settings | {"prompt": list(prompt)} for prompt in prompts]):
         logprobs = choice.get("logprobs")
         tops = logprobs.get("top_logprobs") if isinstance(logprobs, dict) else None
         if isinstance(tops, list) and tops and isinstance(tops[0], dict):

@@ -184,10 +184,8 @@ class Asking:
             results.update(zip(question.members, values, strict=True))
         return [results[number] for number in range(len(requests))]
 
-    def choices(
-        self, bodies: Sequence[Mapping[str, Any]], *, together: bool
-    ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        for number, answer in self._asked(bodies, _as_it_came, together=together):
+    def choices(self, bodies: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        for number, answer in self._asked(bodies, _as_it_came, together=False):
             yield number, first_choice(answer)
 
     def _asked(
