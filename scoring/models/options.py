@@ -253,11 +253,9 @@ def completed(options: LoadOptions) -> LoadOptions:
         if get_origin(hint) is Literal and option in provided and provided[option] not in get_args(hint):
             known = ", ".join(get_args(hint))
             raise ModelLoadError(f"{option} {provided[option]!r} is unknown; expected one of {known}")
-    if provided.get("thinking_tokens", 1) < 1:
-        raise ModelLoadError(f"thinking_tokens {provided['thinking_tokens']} is out of range; expected at least 1")
-    batch_tokens = provided.get("batch_tokens")
-    if batch_tokens is not None and batch_tokens < 1:
-        raise ModelLoadError(f"batch_tokens {batch_tokens} is out of range; expected at least 1")
+    for option in ("thinking_tokens", "batch_tokens"):
+        if (n_tokens := provided.get(option)) is not None and n_tokens < 1:
+            raise ModelLoadError(f"{option} {n_tokens} is out of range; expected at least 1")
     wanted = ("quantisation", "device_map", "gguf_file", "tensor_parallel")
     lost = [option for option in wanted if provided.get(option) not in (None, False)]
     if random_seed(provided.get("weights", TRAINED)) is not None and lost:
