@@ -1,13 +1,8 @@
-"""What goes with what, given the rest? Partial and within-model correlations of scored tables.
-
-Answers with a model's own direct deltas given those of the other models; models with people given length; answers with
-direct deltas within models; and what predicts people's ratings best, as parts of R^2.
-"""
+"""What goes with what, given the rest? Partial and within-model correlations, and what predicts people's ratings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +10,7 @@ import pandas as pd
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.api.layout import SIDES, ScoreColumns
 from pairbank.scoring.api.names import DIRECT, reference_of
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, analysis, typed
@@ -72,81 +67,67 @@ def associations(tables: Sequence[ScoredFrame], _context: Context, *, given: tup
         values={
             "correlations": {name: wider(made[name]) for name in rows if name in made},
             "predictors": made["predictors_of_ratings"],
-            "MOST_PREDICTORS": MOST_PREDICTORS,
-            "SIGNIFICANCE": SIGNIFICANCE,
         },
     )
 
 
-def _prompted(table: ScoredTable) -> list[str]:
-    return [layout.method for layout in table.layouts if layout.is_prompted]
-
-
-def _aligned(table: ScoredTable, values: FloatArray, like: ScoredTable) -> FloatArray:
-    """Return one number per item of `like`; NaN where the table lacks it."""
-    result = pd.Series(values, index=table.item_ids).reindex(like.item_ids)
-    return np.array(result, dtype=np.float64)
-
-
 def _given_others(table: ScoredTable, reads: Sequence[ScoredTable]) -> Iterator[dict[str, Any]]:
     others = [x for x in reads if x.corpus == table.corpus and x.model != table.model]
-    columns = [_aligned(x, x.delta(table.reference), table) for x in others]
-    columns = [x for x in columns if not np.isnan(x).all()]
+    deltas = [pd.Series(x.delta(table.reference), x.item_ids).reindex(table.item_ids) for x in others]
+    known = [np.asarray(delta, dtype=np.float64) for delta in deltas if delta.notna().any()]
     own = table.delta(table.reference)
-    if not columns or np.isnan(own).all():
+    if not known or np.isnan(own).all():
         return
-    rest = np.column_stack(columns)
-    for method in _prompted(table):
-        of = f"{table.reference} of {len(columns)} other models"
-        place = replace(_place(table.model, table.corpus, method), versus=table.reference)
-        yield from _partial_row(own, table.delta(method), rest, place, of, paradigms=table.paradigms)
+    given = f"{table.reference} of {len(known)} other models"
+    for layout in table.layouts:
+        if layout.is_prompted:
+            place = _place(table.model, table.corpus, layout.method, table.reference)
+            yield from _partial_row(own, table.delta(layout.method), known, place, given, paradigms=table.paradigms)
 
 
 def _given_length(table: ScoredTable, given: Sequence[str]) -> Iterator[dict[str, Any]]:
     human = table.human_delta
-    if np.isnan(human).all():
-        return
     rest = {LENGTH: _length(table)} | {name: table.numbers(name) for name in given}
     known = {name: x for name, x in rest.items() if not np.isnan(x).all()}
-    if not known:
+    if np.isnan(human).all() or not known:
         return
     for layout in table.layouts:
-        place, values = replace(_place(table.model, table.corpus, layout.method), versus=HUMAN), [*known.values()]
-        x, paradigms = table.delta(layout.method), table.paradigms
-        yield from _partial_row(x, human, np.column_stack(values), place, ", ".join(known), paradigms=paradigms)
+        place, values = _place(table.model, table.corpus, layout.method, HUMAN), [*known.values()]
+        x, names = table.delta(layout.method), ", ".join(known)
+        yield from _partial_row(x, human, values, place, names, paradigms=table.paradigms)
 
 
-def _place(model: str, corpus: str, method: str) -> SummaryRow:
-    return SummaryRow(model=model, corpus=corpus, group_by="all", group="", method=method, metric="partial_pearson")
+def _place(model: str, corpus: str, method: str, versus: str, metric: str = "partial_pearson") -> SummaryRow:
+    return SummaryRow(model=model, corpus=corpus, group_by="all", group="", method=method, versus=versus, metric=metric)
 
 
 def _partial_row(
-    x: FloatArray, y: FloatArray, rest: FloatArray, place: SummaryRow, given: str, *, paradigms: IntArray
+    x: FloatArray, y: FloatArray, given: Sequence[FloatArray], place: SummaryRow, names: str, *, paradigms: IntArray
 ) -> Iterator[dict[str, Any]]:
-    applies = ~np.isnan(x + y)
+    applies, rest = ~np.isnan(x + y), np.column_stack(given)
     both = applies & ~np.isnan(rest).any(axis=1)
     if both.sum() >= LEAST_ITEMS:
         result = partial_correlation(x[both], y[both], rest[both], clusters=paradigms[both])
         bf01 = bayes_factor_of_r(result.value, result.n - rest.shape[1])
-        yield place.row(result, n_rows=int(applies.sum())) | {"given": given, "bf01": bf01}
+        yield place.row(result, n_rows=int(applies.sum())) | {"given": names, "bf01": bf01}
 
 
 def _within(corpus: str, reads: Sequence[ScoredTable]) -> Iterator[dict[str, Any]]:
     of_corpus = [table for table in reads if table.corpus == corpus]
     reference = reference_of(name for table in of_corpus for name in table.string_logprobs) or DIRECT
-    for method in dict.fromkeys(name for table in of_corpus for name in _prompted(table)):
+    for method in dict.fromkeys(x.method for table in of_corpus for x in table.layouts if x.is_prompted):
         parts = []
         for table in of_corpus:
             frame = pd.DataFrame({"x": table.delta(reference), "y": table.delta(method), "item": table.item_ids})
-            frame["paradigm"] = table.frame["paradigm"].to_numpy() if "paradigm" in table.frame.columns else None
-            parts.append(frame.assign(model=table.model).dropna(subset=["x", "y"]))
+            paradigm = table.frame["paradigm"].to_numpy() if "paradigm" in table.frame.columns else None
+            parts.append(frame.assign(model=table.model, paradigm=paradigm).dropna(subset=["x", "y"]))
         rows = pd.concat(parts, ignore_index=True)
         if rows["model"].nunique() < 3:
             continue
         result = within_correlation(
             rows["x"], rows["y"], rows["model"], rows["item"], clusters=pd.factorize(rows["paradigm"])[0]
         )
-        place = replace(_place("all models", corpus, method), versus=reference, metric="pearson_within")
+        place = _place("all models", corpus, method, reference, "pearson_within")
         yield place.row(result, n_rows=int(rows["item"].nunique()))
 
 
@@ -156,18 +137,14 @@ def _length(table: ScoredTable) -> FloatArray:
     return np.asarray(table.numbers(columns.good_n) - table.numbers(columns.bad_n))
 
 
-def _mean(table: ScoredTable) -> FloatArray:
-    """Return the difference of the mean log-probabilities of a token."""
-    columns = ScoreColumns(table.reference)
-    good, bad = (table.numbers(x) for x in (columns.good_n, columns.bad_n))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result = table.side(table.reference, "good") / good - table.side(table.reference, "bad") / bad
-    return np.where(np.isfinite(result), result, np.nan)
-
-
 def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
     prompted = {layout.method: table.delta(layout.method) for layout in table.layouts if layout.is_prompted}
-    columns = {table.reference: table.delta(table.reference), MEAN: _mean(table), LENGTH: _length(table)} | prompted
+    names = ScoreColumns(table.reference)
+    sides = zip(SIDES, (names.good_n, names.bad_n), strict=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        good, bad = (table.side(table.reference, side) / table.numbers(n) for side, n in sides)
+        mean = np.where(np.isfinite(good - bad), good - bad, np.nan)
+    columns = {table.reference: table.delta(table.reference), MEAN: mean, LENGTH: _length(table)} | prompted
     human = table.human_delta
     rated = ~np.isnan(human)
     # a column that most rated items lack, or that is the same for all, says nothing

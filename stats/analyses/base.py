@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.stats.figures.style import Figure
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import ModelFeatures
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pairbank.stats.analyses.neuro import Probed
-    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 Fact = Literal["features", "ratings", "mean_ratings", "probed"]
 

@@ -1,31 +1,24 @@
-"""What differs between instruction-tuned models and the base models that they are made of, beyond these families?
-
-In: scored tables of models whose declared family, generation and size make pairs. Out: differences of accuracy, of r
-with people, and of direct minus prompted, within pairs and over families.
-"""
+"""What differs between instruction-tuned models and the base models that they are made of, beyond these families?"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, Rows, analysis, cells, charts, typed
 from pairbank.stats.figures.charts import MOST_SERIES, intervals
 from pairbank.stats.measures.families import LEAST_FAMILIES, correlation_parts, family_contrast
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
-from pairbank.stats.scored_table.model_features import declared_of, tuned_pairs
+from pairbank.stats.scored_table.model_features import ModelFeatures, declared_of, tuned_pairs
 from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
-
-if TYPE_CHECKING:
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 MEASURES = ACCURACY, WITH_PEOPLE, GAP = "accuracy", "r with people", "direct - prompted"
 SIGNIFICANCE = 0.05
@@ -86,7 +79,6 @@ def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "tested": table[table["p"].notna()],
             "differ": table[table["holm"] < SIGNIFICANCE],
             "not_compared": not_compared(pd.DataFrame(biased)),
-            "SIGNIFICANCE": SIGNIFICANCE,
             "LEAST_FAMILIES": LEAST_FAMILIES,
         },
     )

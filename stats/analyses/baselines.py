@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pairbank.builders.schema.columns import KNOWN_ERROR
 from pairbank.errors import BankError
-from pairbank.stats.analyses.form import Result, analysis
+from pairbank.stats.analyses.base import Context
+from pairbank.stats.analyses.form import Result, Rows, analysis
 from pairbank.stats.measures.accuracy import wilson
 from pairbank.stats.measures.paired_tests import corrected, gain_test
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, flagged
 from pairbank.stats.scored_table.scored_table import read_table
-
-if TYPE_CHECKING:
-    from pairbank.stats.analyses.base import Context
 
 SIGNIFICANCE = 0.05
 CHANCE = 0.5
@@ -27,35 +25,25 @@ _Earned = dict[tuple[str, str, str], tuple["pd.Series[float]", bool]]
 
 def with_and_without(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
     """Return accuracies with and without the items that are known to be faulty, one row per model and method."""
-    return pd.DataFrame([row for table in tables if _has_known_errors(table) for row in _both_ways(table)])
-
-
-def _has_known_errors(table: ScoredFrame) -> bool:
-    return "flags" in table.column_names and bool(flagged(table.part(["flags"]), "flags", KNOWN_ERROR).any())
-
-
-def _both_ways(table: ScoredFrame) -> Iterator[dict[str, Any]]:
-    read = read_table(table).choices
-    is_faulty = flagged(read.frame, "flags", KNOWN_ERROR)
-    for scores in read.methods:
-        earned = credits_of(scores)
-        used = scores.applies & ~np.isnan(earned.credit)
-        if not (used & is_faulty).any() or not (used & ~is_faulty).any():
+    rows = Rows()
+    for table in tables:
+        if "flags" not in table.column_names or not flagged(table.part(["flags"]), "flags", KNOWN_ERROR).any():
             continue
-        both = [wilson(earned.credit[rows], is_pooled=earned.is_pooled) for rows in (used, used & ~is_faulty)]
-        yield {
-            "corpus": table.corpus,
-            "model": table.model,
-            "method": scores.layout.method,
-            "n": int(used.sum()),
-            "n_known_errors": int((used & is_faulty).sum()),
-            **{
-                f"{name}_{which}": getattr(estimate, "value" if name == "accuracy" else name)
-                for which, estimate in zip(("with", "without"), both, strict=True)
-                for name in ("accuracy", "low", "high")
-            },
-            "difference": both[1].value - both[0].value,
-        }
+        read = read_table(table).choices
+        is_faulty = flagged(read.frame, "flags", KNOWN_ERROR)
+        for scores in read.methods:
+            earned = credits_of(scores)
+            used = scores.applies & ~np.isnan(earned.credit)
+            if not (used & is_faulty).any() or not (used & ~is_faulty).any():
+                continue
+            row: dict[str, Any] = {"corpus": table.corpus, "model": table.model, "method": scores.layout.method}
+            row |= {"n": int(used.sum()), "n_known_errors": int((used & is_faulty).sum())}
+            for which, kept in (("with", used), ("without", used & ~is_faulty)):
+                estimate = wilson(earned.credit[kept], is_pooled=earned.is_pooled)
+                row[f"accuracy_{which}"] = estimate.value
+                row |= {f"low_{which}": estimate.low, f"high_{which}": estimate.high}
+            rows.append(row | {"difference": row["accuracy_without"] - row["accuracy_with"]})
+    return pd.DataFrame(rows)
 
 
 def models_and_nulls(frames: Sequence[ScoredFrame]) -> tuple[list[ScoredFrame], tuple[ScoredFrame, ...]]:
@@ -76,8 +64,6 @@ def null_models(tables: Sequence[ScoredFrame], context: Context) -> Result:
         tables={"null_models": table},
         values={
             "names": list(dict.fromkeys(null.model for null in context.nulls)),
-            "CHANCE": CHANCE,
-            "SIGNIFICANCE": SIGNIFICANCE,
         },
     )
 
@@ -111,14 +97,6 @@ def _rows(models: _Earned, nulls: _Earned) -> Iterator[dict[str, Any]]:
         above = np.array(ahead) > 0
         if p:
             above &= corrected(p).holm < SIGNIFICANCE
-        yield {
-            "model": name,
-            "corpus": corpus,
-            "method": method,
-            "accuracy": estimate.value,
-            "low": estimate.low,
-            "high": estimate.high,
-            "n": estimate.n,
-            "models": len(p),
-            "models_above": int(above.sum()),
-        }
+        place = {"model": name, "corpus": corpus, "method": method, "accuracy": estimate.value}
+        counts = {"n": estimate.n, "models": len(p), "models_above": int(above.sum())}
+        yield place | {"low": estimate.low, "high": estimate.high} | counts

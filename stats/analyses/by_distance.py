@@ -45,30 +45,26 @@ def close_pairs(tables: Sequence[ScoredFrame], filtered: Sequence[str]) -> tuple
     """Return the tables, some corpora with their close pairs only, and what is left of each filtered corpus."""
     used, filters = list[ScoredFrame](), Rows()
     for table in tables:
-        close, counts = _close(table) if table.corpus in filtered else (table, {})
-        used.append(close)
-        if counts and counts not in filters:
-            filters.append(counts)
+        if table.corpus not in filtered:
+            used.append(table)
+            continue
+        distance = number_column(table.frame, EDIT_DISTANCE)
+        known = ~np.isnan(distance)
+        if not known.any():
+            raise BankError(
+                f"{table.corpus} by {table.model} is to be filtered by {EDIT_DISTANCE}, which it does not have; add it "
+                "with pairbank minimalness, or ask for no filter"
+            )
+        human = number_column(table.frame, "human_good") - number_column(table.frame, "human_bad")
+        rated = known & ~np.isnan(human)
+        limit = largest_distance_kept(distance[rated if rated.any() else known])
+        close = known & (distance <= limit)
+        used.append(replace(table, frame=table.frame.iloc[np.flatnonzero(close)].reset_index(drop=True)))
+        differs = distance > 0  # identical sides are no choice
+        counts = {"n_close": int((close & differs).sum()), "n": int((known & differs).sum()), "limit": float(limit)}
+        if (left := {"corpus": table.corpus} | counts) not in filters:
+            filters.append(left)
     return used, filters
-
-
-def _close(table: ScoredFrame) -> tuple[ScoredFrame, dict[str, Any]]:
-    frame = table.frame
-    distance = number_column(frame, EDIT_DISTANCE)
-    known = ~np.isnan(distance)
-    if not known.any():
-        raise BankError(
-            f"{table.corpus} by {table.model} is to be filtered by {EDIT_DISTANCE}, which it does not have; add it "
-            "with pairbank minimalness, or ask for no filter"
-        )
-    human = number_column(frame, "human_good") - number_column(frame, "human_bad")
-    rated = known & ~np.isnan(human)
-    limit = largest_distance_kept(distance[rated if rated.any() else known])
-    close = known & (distance <= limit)
-    differs = distance > 0  # identical sides are no choice
-    counts = {"n_close": int((close & differs).sum()), "n": int((known & differs).sum()), "limit": float(limit)}
-    kept = frame.iloc[np.flatnonzero(close)].reset_index(drop=True)
-    return replace(table, frame=kept), {"corpus": table.corpus} | counts
 
 
 def bin_charts(binned: pd.DataFrame, *, y_label: str) -> Iterator[Chart]:

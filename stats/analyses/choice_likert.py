@@ -1,8 +1,4 @@
-"""CHOICE, LIKERT and LOGPROBS on the same items: scored tables of context pairs in, a section out.
-
-Ivanova et al. 2024: does a model choose the context that people choose, and does it choose alike when it must choose,
-when it rates, and when its log-probabilities are compared? People are a measure like the others, where the corpus has
-what they chose or rated.
+"""Ivanova et al. 2024: does a model choose the context that people choose, when it chooses, rates and reads?
 
 CHOICE are forced-choice prompts, LIKERT rating prompts, LOGPROBS log P(target | context). People have a CHOICE where
 the corpus has the share of them that chose the right context, and a LIKERT where it has their mean ratings.
@@ -21,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, Rows, analysis, charts, records, where, wide
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.estimate import HUMAN
@@ -30,16 +28,13 @@ from pairbank.stats.figures.style import INK, SEQUENTIAL, drawing, label, styled
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
 from pairbank.stats.measures.paired_tests import paired_difference
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
 from pairbank.stats.wording import with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 TASK = "context_pair"
 CHOICE, LIKERT, LOGPROBS = MEASURES = ("CHOICE", "LIKERT", "LOGPROBS")
@@ -139,18 +134,14 @@ def first_table(right: pd.DataFrame, same: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model and corpus: its three accuracies (the paper's Table 1), and CHOICE-LIKERT (Table 2)."""
     shown = pd.concat([right, same[same["measure"] == BOTH]], ignore_index=True)
     shown["largest_n"] = shown.groupby(["corpus", "model"])["n"].transform("max")
-    table = wide(shown, rows=("model", "corpus"), columns="measure", cell=_cell, always=(*MEASURES, BOTH))
+
+    def cell(row: dict[str, Any]) -> str:
+        own_n = "" if row["n"] == row["largest_n"] else f" (n = {row['n']:,})"
+        ties = f", {'all' if row['n_ties'] == row['n'] else row['n_ties']} tie" if row["n_ties"] else ""
+        return f"{with_interval(row)}{own_n}{ties}"
+
+    table = wide(shown, rows=("model", "corpus"), columns="measure", cell=cell, always=(*MEASURES, BOTH))
     return table if table["corpus"].nunique() > 1 else table.drop(columns="corpus")
-
-
-def _cell(row: dict[str, Any]) -> str:
-    """Return a share with its ties, and with its own n where that is not the row's."""
-    own_n = "" if row["n"] == row["largest_n"] else f" (n = {row['n']:,})"
-    ties = f", {'all' if row['n_ties'] == row['n'] else row['n_ties']} tie" if row["n_ties"] else ""
-    return f"{with_interval(row)}{own_n}{ties}"
-
-
-# Preferences ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -204,22 +195,13 @@ def references(pairs: ScoredTable) -> Iterator[Measure]:
 
 
 def of_the_paper(found: Sequence[Measure]) -> list[Measure]:
-    """Return one measure of each kind, the first one of the table; a rating as it would be written (`argmax`).
-
-    >>> a = Measure(method="r", measure=LIKERT, reading=EXPECTED, good_minus_bad=np.zeros(1))
-    >>> b = Measure(method="r", measure=LIKERT, reading=ARGMAX, good_minus_bad=np.zeros(1))
-    >>> of_the_paper([a, b])[0].reading
-    'argmax'
-    """
+    """Return one measure of each kind, the first one of the table; a rating as it would be written (`argmax`)."""
     chosen = []
     for kind in MEASURES:
         of_kind = [measure for measure in found if measure.measure == kind]
         of_method = [measure for measure in of_kind if measure.method == of_kind[0].method]
         chosen += sorted(of_method, key=lambda measure: measure.reading != ARGMAX)[:1]
     return chosen
-
-
-# Numbers --------------------------------------------------------------------------------------------------------------
 
 
 def _add_rows(rows: dict[str, Rows], of_model: Sequence[Measure], pairs: ScoredTable, place: SummaryRow) -> None:
@@ -304,9 +286,6 @@ def _cells(table: Confusion, *, measure: str, n_ties: int, reading: str = "") ->
     return {"measure": measure, "reading": reading, "told_by": "", "n_ties": n_ties} | counts
 
 
-# Figure ---------------------------------------------------------------------------------------------------------------
-
-
 def confusion_panels(rows: pd.DataFrame) -> Drawing:
     """Draw a matrix of counts a model (columns) and measure (rows), as the paper's Figure 2."""
     models = list(dict.fromkeys(rows["model"]))
@@ -317,20 +296,16 @@ def confusion_panels(rows: pd.DataFrame) -> Drawing:
         figure = drawing(0.9 + 1.05 * max(2, n_columns), 0.3 + n_blocks * (0.3 + 0.98 * len(kinds)))
         for nth, model in enumerate(models):
             block, column = divmod(nth, MOST_COLUMNS)
+            name = "\n".join(textwrap.wrap(label(str(model).rsplit("/", 1)[-1]), SHORT_NAME))
             for row, kind in enumerate(kinds):
                 place = (block * len(kinds) + row) * n_columns + column + 1
                 axes = figure.add_subplot(n_blocks * len(kinds), n_columns, place)
                 _matrix(axes, records(where(rows, model=model, measure=kind)))
                 if row == 0:
-                    axes.set_title(_short(str(model)), fontsize=7.5, fontweight="normal", loc="center")
+                    axes.set_title(name, fontsize=7.5, fontweight="normal", loc="center")
                 if column == 0:
                     axes.set_ylabel(kind, fontsize=8)
     return figure
-
-
-def _short(name: str) -> str:
-    """Return a model's name without its organisation, in lines of at most `SHORT_NAME` letters."""
-    return "\n".join(textwrap.wrap(label(name.rsplit("/", 1)[-1]), SHORT_NAME))
 
 
 def _matrix(axes: Axes, confusions: Rows) -> None:

@@ -1,14 +1,10 @@
-"""Which models, and which methods, differ? Every pair of them.
-
-Models are compared by each method, and methods within each model, on the items that both have scored. P-values are
-corrected over all pairs of models by one method, and over all pairs of methods on a corpus.
-"""
+"""Which models, and which methods, differ? Every pair of them, on the items that both have scored."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,7 +16,7 @@ from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import MOST_FIRST_ROWS, Context
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, typed, where
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, groups, records, typed, where
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.figures.charts import MOST_CELLS, MOST_LINES, MOST_SERIES, heat_map, intervals
 from pairbank.stats.measures.paired_tests import (
@@ -62,7 +58,10 @@ def comparisons(tables: Sequence[ScoredFrame], _context: Context, *, margin: flo
     """Return every comparison of two models by one method, and of two methods of one model."""
     rows, biased = Rows(), Rows()
     for corpus in dict.fromkeys(table.corpus for table in tables):
-        earned = _same_ids([of for table in tables if table.corpus == corpus for of in _earned(table, biased)])
+        earned: list[_Earned] = []
+        for table in tables:
+            if table.corpus == corpus:
+                earned += _earned(table, biased, earned)
         for compared in (MODELS, METHODS):
             rows += _family(corpus, compared, earned, margin=margin)
     left_out = not_compared(pd.DataFrame(biased))
@@ -72,25 +71,19 @@ def comparisons(tables: Sequence[ScoredFrame], _context: Context, *, margin: flo
             if biased
             else "nothing to compare: one model and one method; score with another, or leave the section out"
         )
-    table = typed(rows, COLUMNS)
+    pairs = typed(rows, COLUMNS)
     return Result(
-        tables={"first": first_table(table), "comparisons": table, "position_bias": typed(biased)},
-        charts=[*_charts(table)],
+        tables={"first": first_table(pairs), "comparisons": pairs, "position_bias": typed(biased)},
+        charts=[*_charts(pairs)],
         values={
-            "families": [*families(table)],
-            "known": table[table["p_paradigms"].notna()],
-            "largest": largest_difference(table[table["p_mid"].notna()]),
+            "families": [*families(pairs)],
+            "known": pairs[pairs["p_paradigms"].notna()],
+            "largest": largest_difference(pairs[pairs["p_mid"].notna()]),
             "not_compared": left_out,
             "margin": margin,
-            "MODELS": MODELS,
-            "MOST_FAMILIES": MOST_FAMILIES,
-            "SIGNIFICANCE": SIGNIFICANCE,
             "LEAST_CLUSTERS": LEAST_CLUSTERS,
         },
     )
-
-
-# Numbers of sentences -------------------------------------------------------------------------------------------------
 
 
 def families(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -135,16 +128,10 @@ def first_table(result: pd.DataFrame) -> pd.DataFrame:
     kept["Holm's p"] = column_of(rows["p_mid_holm"], "p")
     if rows["p_paradigms_holm"].notna().any():
         kept["Holm's p, paradigms"] = column_of(rows["p_paradigms_holm"], "p")
-    return kept.reset_index(drop=True) if len(kept) <= MOST_FIRST_ROWS else _nearest(kept, order)
-
-
-def _nearest(kept: pd.DataFrame, order: pd.DataFrame) -> pd.DataFrame:
-    """Return of each corpus and kind of comparison the first rows, as many of each as there is room for."""
-    room = max(1, MOST_FIRST_ROWS // order["n_th"].nunique())
-    return kept[(order.groupby("n_th").cumcount() < room).to_numpy()].reset_index(drop=True)
-
-
-# Rows -----------------------------------------------------------------------------------------------------------------
+    if len(kept) > MOST_FIRST_ROWS:  # of each corpus and kind of comparison as many as there is room for
+        room = max(1, MOST_FIRST_ROWS // order["n_th"].nunique())
+        kept = kept[(order.groupby("n_th").cumcount() < room).to_numpy()]
+    return kept.reset_index(drop=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,40 +148,25 @@ class _Earned:
     """Number of each item's paradigm; -1 where it has none."""
 
 
-def _earned(table: ScoredFrame, biased: Rows) -> Iterator[_Earned]:
-    """Yield the credits of each method; those with position bias go to `biased`, since they cannot be compared."""
+def _earned(table: ScoredFrame, biased: Rows, others: Sequence[_Earned]) -> Iterator[_Earned]:
+    """Yield the credits of each method; those with position bias go to `biased`, since they cannot be compared.
+
+    Equal ids are one array, so that comparing thousands of pairs looks at objects only.
+    """
     pairs = read_table(table).choices
     item_ids = np.array(pairs.item_ids, dtype=object)
+    item_ids = next((x.item_ids for x in others if np.array_equal(x.item_ids, item_ids)), item_ids)
     paradigm = np.full(len(item_ids), -1, dtype=np.int64)
     if PARADIGM in pairs.frame.columns:
         paradigm = np.asarray(pd.factorize(pairs.frame[PARADIGM], sort=True)[0], dtype=np.int64)
     for scores in pairs.methods:
-        earned = credits_of(scores)
+        earned, names = credits_of(scores), {"model": table.model, "method": scores.layout.method}
         known = earned.credit[~np.isnan(earned.credit)]
-        names = {"corpus": table.corpus, "model": table.model, "method": scores.layout.method}
         if earned.is_biased:
             numbers = {"first_option": earned.first_option, "accuracy": known.mean(), "n": known.size}
-            biased.append(names | numbers)
+            biased.append({"corpus": table.corpus} | names | numbers)
         elif known.size:
-            yield _Earned(
-                model=table.model,
-                method=scores.layout.method,
-                item_ids=item_ids,
-                credit=earned.credit,
-                paradigm=paradigm,
-            )
-
-
-def _same_ids(earned: Sequence[_Earned]) -> list[_Earned]:
-    """Return the credits with one array of ids for equal ones: comparing thousands of pairs looks at objects only."""
-    kinds: list[NDArray[np.object_]] = []
-    results = []
-    for item in earned:
-        known = next((ids for ids in kinds if ids is item.item_ids or np.array_equal(ids, item.item_ids)), None)
-        if known is None:
-            kinds.append(item.item_ids)
-        results.append(item if known is None else replace(item, item_ids=known))
-    return results
+            yield _Earned(**names, item_ids=item_ids, credit=earned.credit, paradigm=paradigm)
 
 
 def _family(corpus: str, compared: str, earned: Sequence[_Earned], *, margin: float) -> Rows:
@@ -209,10 +181,17 @@ def _family(corpus: str, compared: str, earned: Sequence[_Earned], *, margin: fl
         else:
             continue
         rows.append({"corpus": corpus, "compared": compared} | names | _compared(a, b, margin=margin))
-    for family in _families(rows, compared, _copies(earned)):
-        once = [rows_of[0] for rows_of in family]
+    first = _copies(earned)
+    families: dict[str, dict[tuple[str, ...], Rows]] = {}  # corrected together: by method, or all pairs of methods
+    for row in rows:
+        family, key = first.get(row["within"], ""), (row["a"], row["b"])
+        if compared == METHODS:
+            family, key = "", (row["within"], *sorted((first[row["a"]], first[row["b"]])))
+        families.setdefault(family, {}).setdefault(key, []).append(row)
+    for of_family in families.values():
+        once = [copies[0] for copies in of_family.values()]
         p_values = {name: corrected([row[name] for row in once]) for name in ("p_mid", "p_equivalent", "p_paradigms")}
-        for nth, copies in enumerate(family):
+        for nth, copies in enumerate(of_family.values()):
             for row in copies:
                 row.update({f"{name}_holm": p.holm[nth] for name, p in p_values.items()})
                 row["p_mid_bh"] = p_values["p_mid"].benjamini_hochberg[nth]
@@ -221,33 +200,20 @@ def _family(corpus: str, compared: str, earned: Sequence[_Earned], *, margin: fl
 
 def _copies(earned: Sequence[_Earned]) -> dict[str, str]:
     """Return, per method, the first method with the same credits in all models, such as `per_char` for `per_byte`."""
-    of_method = {
-        method: [x for x in earned if x.method == method] for method in dict.fromkeys(x.method for x in earned)
-    }
+    of_method: dict[str, list[_Earned]] = {}
+    for x in earned:
+        of_method.setdefault(x.method, []).append(x)
+
+    def same(one: Sequence[_Earned], other: Sequence[_Earned]) -> bool:
+        return len(one) == len(other) and all(
+            a.model == b.model and a.item_ids is b.item_ids and np.array_equal(a.credit, b.credit, equal_nan=True)
+            for a, b in zip(one, other, strict=True)
+        )
+
     firsts: dict[str, str] = {}
-    for method, earnings in of_method.items():
-        same = (first for first in firsts.values() if _all_equal(earnings, of_method[first]))
-        firsts[method] = next(same, method)
+    for method, of in of_method.items():
+        firsts[method] = next((first for first in firsts.values() if same(of, of_method[first])), method)
     return firsts
-
-
-def _all_equal(one: Sequence[_Earned], other: Sequence[_Earned]) -> bool:
-    return len(one) == len(other) and all(
-        a.model == b.model and a.item_ids is b.item_ids and np.array_equal(a.credit, b.credit, equal_nan=True)
-        for a, b in zip(one, other, strict=True)
-    )
-
-
-def _families(rows: Rows, compared: str, first: Mapping[str, str]) -> list[list[Rows]]:
-    """Return the comparisons that are corrected together, each with its copies: by method, or all pairs of methods."""
-    families: dict[str, dict[tuple[str, ...], Rows]] = {}
-    for row in rows:
-        if compared == MODELS:
-            family, key = first[row["within"]], (row["a"], row["b"])
-        else:
-            family, key = "", (row["within"], *sorted((first[row["a"]], first[row["b"]])))
-        families.setdefault(family, {}).setdefault(key, []).append(row)
-    return [[*family.values()] for family in families.values()]
 
 
 def _compared(a: _Earned, b: _Earned, *, margin: float) -> dict[str, Any]:
@@ -260,12 +226,10 @@ def _compared(a: _Earned, b: _Earned, *, margin: float) -> dict[str, Any]:
     compared = compare_credits(x, y, clusters=paradigm) if both.any() else no_comparison("they share no scored items")
     n_paradigms = 0 if not both.any() or (paradigm < 0).any() else int(np.unique(paradigm).size)
     counts = ("n", "n_only_a", "n_only_b", "n_ties", "p_exact", "p_mid", "detectable")
+    estimate = cells(compared.difference, paradigms=True)
     return {
-        "difference": compared.difference.value,
-        "low": compared.difference.low,
-        "high": compared.difference.high,
-        "low_paradigms": compared.difference.low_paradigms,
-        "high_paradigms": compared.difference.high_paradigms,
+        "difference": estimate.pop("value"),
+        **estimate,
         **{name: getattr(compared, name) for name in counts},
         "reason": compared.reason or compared.difference.reason,
         "p_equivalent": no_difference(x, y, margin=margin) if both.any() else np.nan,

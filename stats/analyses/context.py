@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, analysis, cells, charts
 from pairbank.stats.estimates.bootstrap import bootstrap_statistic
 from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.measures.agreement import pearson
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 LEAST_SENTENCES = 20
 SENTENCE = ["pair_id", "target_good"]
@@ -44,7 +42,13 @@ def context(tables: Sequence[ScoredFrame], context: Context) -> Result:
     points: list[pd.DataFrame] = []
     for table in tables:
         rated = _rated(table)
-        conditions = dict(_conditions(rated))
+        in_context = rated["has_context"].astype("bool")
+        without = rated[~in_context].drop(columns=["subset", "has_context"])
+        conditions = {
+            str(condition): both  # beside the same sentences without
+            for condition, rows in rated[in_context].groupby("subset", sort=False)
+            if len(both := rows.merge(without, on=SENTENCE, suffixes=("", "_without"))) >= LEAST_SENTENCES
+        }
         correlation += _correlations(table, rated, conditions)
         if table.corpus not in {row["corpus"] for row in compression}:
             for condition, both in conditions.items():
@@ -89,16 +93,6 @@ def _rated(table: ScoredFrame) -> pd.DataFrame:
     return rated[rated["human"].notna()].drop_duplicates([*SENTENCE, "subset"])
 
 
-def _conditions(rated: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each condition with a context, its sentences beside the same ones without."""
-    in_context = rated["has_context"].astype("bool")
-    without = rated[~in_context].drop(columns=["subset", "has_context"])
-    for condition, rows in rated[in_context].groupby("subset", sort=False):
-        both = rows.merge(without, on=SENTENCE, suffixes=("", "_without"))
-        if len(both) >= LEAST_SENTENCES:
-            yield str(condition), both
-
-
 def _correlations(
     table: ScoredFrame, rated: pd.DataFrame, conditions: Mapping[str, pd.DataFrame]
 ) -> Iterator[dict[str, Any]]:
@@ -118,10 +112,7 @@ def _correlations(
 def deming_slope(x: FloatArray, y: FloatArray, *, ratio: float = 1.0) -> FloatArray:
     """Return the slope of y on x by Deming regression, over the last axis; NaN where they do not vary together.
 
-    Args:
-        x: With errors.
-        y: With errors.
-        ratio: Error variance of y over that of x; 1 is total least squares.
+    Both have errors; `ratio` is the error variance of y over that of x, 1 being total least squares.
 
     >>> deming_slope(np.array([[1.0, 2.0, 3.0]]), np.array([[1.5, 2.0, 2.5]])).round(6).tolist()
     [0.5]

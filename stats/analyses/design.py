@@ -7,32 +7,30 @@ levels good and bad. Ratings are z-scored within participants and scores within 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
 from pairbank.builders.ratings import FORCED_CHOICE, normalised, without_constant_raters
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.signature import design_of
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, typed, where, wide
+from pairbank.stats.analyses.base import Context
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, groups, typed, where, wide
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import interaction_panels, pages
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.designs import ContrastTest, Effect, effects_of, of_item_sets, of_ratings
 from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, is_filler, read_table
 from pairbank.stats.wording import with_interval
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 PEOPLE = "people"
 RATINGS, MEANS = "ratings", "mean ratings"
@@ -139,8 +137,8 @@ class Observed:
         if "rater" not in rows:
             return "t over item sets", [of_item_sets(by_set["value"], weights) for weights in contrasts], raw
         drawn = {"participant": pd.factorize(rows["rater"])[0], "item_set": pd.factorize(rows["item_set"])[0]}
-        values, cells = rows["value"].to_numpy(dtype=np.float64), rows["cell"].to_numpy()
-        return *of_ratings(values, cells, drawn, contrasts, self.stated.levels), raw
+        values, codes = rows["value"].to_numpy(dtype=np.float64), rows["cell"].to_numpy()
+        return *of_ratings(values, codes, drawn, contrasts, self.stated.levels), raw
 
 
 @analysis(
@@ -164,7 +162,7 @@ def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False
         sentences = Sentences(table=read, stated=stated, rows=stated.sentences(read), raw=raw)
         observed += () if any(one.corpus == table.corpus for one in observed) else sentences.of_people(given)
         observed += sentences.of_model()
-    cells, effects = _estimates(observed)
+    of_cells, effects = _estimates(observed)
     if effects.empty:
         return Result()
     effects["p_holm"] = effects.groupby([*KEYS, "term"])["p"].transform(lambda p: corrected(p).holm)
@@ -179,14 +177,13 @@ def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False
         tables={
             "interactions": _first_table(highest),
             "effects": effects.drop(columns="order"),
-            "cells": cells,
+            "cells": of_cells,
             "with_people": typed(over, () if over else KEYS),
         },
-        charts=[*_interaction_charts(cells, highest, "rating or score" if raw else "z-score")],
+        charts=[*_interaction_charts(of_cells, highest, "rating or score" if raw else "z-score")],
         values={
             "highest": highest,
             "raw": raw,
-            "HUMAN": HUMAN,
             "lengths": lengths,
             "incomplete": incomplete,
             "designs": {one.corpus: one.stated for one in observed},
@@ -245,7 +242,7 @@ class Sentences:
 
 def _estimates(observed: Sequence[Observed]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the cells and the effects of all designs, one row each."""
-    cells, effects = Rows(), Rows()
+    of_cells, effects = Rows(), Rows()
     for one in observed:
         named, contrasts = one.stated.cells, one.stated.effects
         for group in groups(one.rows.sort_values("design", kind="stable"), "design"):
@@ -255,17 +252,17 @@ def _estimates(observed: Sequence[Observed]) -> tuple[pd.DataFrame, pd.DataFrame
             rest = {"unit": one.unit, "model_of_effects": how, "n_raters": n_raters}
             for nth, (test, value) in enumerate(zip(tested, raw, strict=True)):
                 estimate = test.estimate
-                row: dict[str, Any] = {name: getattr(estimate, name) for name in ("value", "low", "high", "n")}
+                row: dict[str, Any] = cells(estimate) | {"n": estimate.n}
                 row["n_item_sets"] = group.frame["item_set"].nunique() if n_raters else estimate.n
                 row |= rest | {"raw": value, "ci_method": estimate.method, "reason": estimate.reason or ""}
                 if nth < len(named):
                     *others, level = named.iloc[nth]
-                    cells.append(place | {"series": ", ".join(others), "level": level} | row)
+                    of_cells.append(place | {"series": ", ".join(others), "level": level} | row)
                     continue
                 effect = contrasts[nth - len(named)]
                 kind = {"term": effect.term, "contrast": effect.contrast, "order": effect.order}
                 effects.append(place | kind | row | {"df": test.degrees, "p": test.p})
-    return typed(cells), typed(effects)
+    return typed(of_cells), typed(effects)
 
 
 def _over_designs(highest: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -276,16 +273,16 @@ def _over_designs(highest: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for group in groups(both, *KEYS):
         if group.frame["design"].nunique() >= LEAST_DESIGNS:
             r = pearson(group.frame["value"], group.frame["value_people"])
-            bounds = {"value": r.value, "low": r.low, "high": r.high, "n": r.n, "reason": r.reason or ""}
-            yield dict(zip(KEYS, group.key, strict=True)) | bounds
+            yield dict(zip(KEYS, group.key, strict=True)) | cells(r) | {"n": r.n, "reason": r.reason or ""}
 
 
-def _who(row: Mapping[Any, Any]) -> str:
-    return PEOPLE if row["model"] == HUMAN else f"{row['model']}, {row['method']}"
+def _with_who(rows: pd.DataFrame) -> pd.DataFrame:
+    who = rows["model"] + ", " + rows["method"]
+    return rows.assign(who=who.mask(rows["model"] == HUMAN, PEOPLE))
 
 
 def _first_table(highest: pd.DataFrame) -> pd.DataFrame:
-    shown = highest.assign(who=[_who(row) for row in highest.to_dict("records")])
+    shown = _with_who(highest)
     keys = [name for name in ("corpus", "design", "contrast") if shown[name].nunique() > 1] or ["design"]
     shown["n"] = shown["n_item_sets"]
     is_less = shown["n"] < shown.groupby(keys)["n"].transform("max")
@@ -294,9 +291,9 @@ def _first_table(highest: pd.DataFrame) -> pd.DataFrame:
     return wide(shown, rows=keys, columns="who", cell=lambda row: shown_with(row) + row["own_n"])
 
 
-def _interaction_charts(cells: pd.DataFrame, highest: pd.DataFrame, unit: str) -> Iterator[Chart]:
+def _interaction_charts(of_cells: pd.DataFrame, highest: pd.DataFrame, unit: str) -> Iterator[Chart]:
     """Yield cell means, a row per design and a column for people and each model."""
-    for corpus in groups(cells.assign(who=[_who(row) for row in cells.to_dict("records")]), "corpus"):
+    for corpus in groups(_with_who(of_cells), "corpus"):
         shown = list(dict.fromkeys(corpus.frame["who"]))[:MOST_COLUMNS]
         drawn = corpus.frame[corpus.frame["who"].isin(shown)]
         factors = where(highest, corpus=corpus.key[0])["term"].iloc[0].split(":")

@@ -19,9 +19,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateSyntaxError
 
+from pairbank.arrays import IntArray
 from pairbank.errors import BankError
 from pairbank.stats import wording
 from pairbank.stats.analyses.base import DEFAULTS, Context, Fact, Section, reads
@@ -86,7 +88,7 @@ class Result:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     charts: Sequence[Chart] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
-    """What the template reads beside the tables."""
+    """What the template reads beside the tables and the constants of the module, whose names are in capitals."""
     main_table: str | None = None
     """Of the first page; empty = none, None = the first one that has rows."""
     columns: Sequence[str] = ()
@@ -179,6 +181,11 @@ def typed(rows: Rows, columns: Sequence[str] = ()) -> pd.DataFrame:
     return table.astype(dict.fromkeys(texts, "string"))
 
 
+def equal_steps(n: int, most: int) -> IntArray:
+    """Return at most so many of n positions, at equal steps."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
+
+
 MOST_ROWS = 25
 """Of a table of the first page with one row per model and corpus."""
 
@@ -238,7 +245,8 @@ def analysis(
             result = function(tables, context, **options)
             if needs and not any(map(len, result.tables.values())):
                 raise BankError(needs.format(corpora=sorted({table.corpus for table in tables})))
-            words = Words(folder / f"{name}.md.j2", dict(result.tables) | dict(result.values))
+            constants = {key: value for key, value in function.__globals__.items() if key.isupper()}
+            words = Words(folder / f"{name}.md.j2", constants | dict(result.tables) | dict(result.values))
             made = _section(name, result, words, title=result.title or title, references=references)
             made = replace(made, leads=leads)
             return made if prefix is None else replace(made, figures=_figures(result, words, prefix))
@@ -289,13 +297,11 @@ def _faults_of(template: Path) -> Iterator[None]:
         raise BankError(f"{error.filename or template}, line {error.lineno}: {error.message}") from error
     except (TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         places = (x for x in reversed(traceback.extract_tb(error.__traceback__)) if x.filename.endswith(".j2"))
-        place = next((_place_in(template.parent, x.filename, x.lineno or 0) for x in places), str(template))
+        place = str(template)
+        if frame := next(places, None):
+            compiled = _environment(template.parent).get_template(Path(frame.filename).name)
+            place = f"{frame.filename}, line {compiled.get_corresponding_lineno(frame.lineno or 0)}"
         raise BankError(f"{place}: {type(error).__name__}: {error}") from error
-
-
-def _place_in(folder: Path, file: str, compiled_line: int) -> str:
-    line = _environment(folder).get_template(Path(file).name).get_corresponding_lineno(compiled_line)
-    return f"{file}, line {line}"
 
 
 class Words:

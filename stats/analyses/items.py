@@ -23,13 +23,11 @@ from pairbank.stats.measures.item_response import (
     LEAST_ITEMS,
     LEAST_MODELS,
     SIGNIFICANCE,
-    ItemCurves,
-    NegativeTest,
     fit_items,
     negative_items,
 )
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, flagged, not_compared
-from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
+from pairbank.stats.scored_table.scored_table import read_table
 
 N_NAMED = 3
 """Suspects that the answer names; the table has all."""
@@ -105,8 +103,6 @@ def items(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "not_compared": not_compared(pd.DataFrame(biased)),
             "LEAST_ITEMS": LEAST_ITEMS,
             "LEAST_MODELS": LEAST_MODELS,
-            "N_ANSWERS": N_ANSWERS,
-            "N_NAMED": N_NAMED,
             "SIGNIFICANCE": SIGNIFICANCE,
         },
     )
@@ -127,20 +123,16 @@ def _credits(tables: Sequence[ScoredFrame]) -> tuple[Credits, dict[str, pd.DataF
             elif applies.any():
                 ids = pd.Index(read.item_ids, dtype=object)[applies]
                 credit[table.corpus, scores.layout.method][table.model] = pd.Series(earned.credit[applies], index=ids)
-        current = _facts(read)
+        current = pd.DataFrame(
+            {
+                **{name: read.frame[name].to_numpy() for name in GROUPS if name in read.frame.columns},
+                KNOWN_ERROR: flagged(read.frame, "flags", KNOWN_ERROR),
+                "human_delta": read.human_delta,
+            },
+            index=pd.Index(read.item_ids, dtype=object),
+        )
         facts[table.corpus] = current if table.corpus not in facts else facts[table.corpus].combine_first(current)
     return credit, facts, biased
-
-
-def _facts(read: ScoredTable) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            **{name: read.frame[name].to_numpy() for name in GROUPS if name in read.frame.columns},
-            KNOWN_ERROR: flagged(read.frame, "flags", KNOWN_ERROR),
-            "human_delta": read.human_delta,
-        },
-        index=pd.Index(read.item_ids, dtype=object),
-    )
 
 
 def _fit(
@@ -172,13 +164,8 @@ def _fit(
     models = pd.DataFrame({**place, "model": credit.columns, "ability": curves.ability})
     models["accuracy"] = np.nanmean(values, axis=0)
     models = models.sort_values("ability", ascending=False, kind="stable", ignore_index=True)
-    return place | _overview(items, curves, tested), items, models
-
-
-def _overview(items: pd.DataFrame, curves: ItemCurves, tested: NegativeTest) -> dict[str, Any]:
     people = items["human_delta"]
-    rejected = (people < 0).groupby(items["suspect"]).mean()
-    return {
+    overview = {
         "items": len(items),
         "models": len(curves.ability),
         "independent_models": round(len(curves.ability) / curves.design_effect),
@@ -187,8 +174,9 @@ def _overview(items: pd.DataFrame, curves: ItemCurves, tested: NegativeTest) -> 
         "suspects": int(items["suspect"].sum()),
         "detectable": tested.detectable,
         "known_errors": int(items[KNOWN_ERROR].sum()),
-        "rejected": rejected if people.notna().all() else None,
+        "rejected": (people < 0).groupby(items["suspect"]).mean() if people.notna().all() else None,
     }
+    return place | overview, items, models
 
 
 def _by_group(of_items: pd.DataFrame) -> pd.DataFrame:

@@ -57,6 +57,8 @@ def language_view(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     by_phenomenon, whole = _accuracies(items, PLACE), _accuracies(items, PLACE[:3])
     languages, of_groups = _languages(items, whole, tags), _groups(whole)
     models = list(dict.fromkeys(items["model"]))
+    keys = pd.MultiIndex.from_frame(items[["corpus", "item_id"]])
+    direct = is_reference(items).to_numpy(dtype=np.bool_)
     return Result(
         tables={"languages": languages, "groups": of_groups, "phenomena": by_phenomenon, "accuracy": whole},
         charts=[
@@ -67,16 +69,12 @@ def language_view(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         values={
             "direct": whole[is_reference(whole)],
             "prompted": whole[~is_reference(whole)],
-            "same_items": _accuracies(_prompted_too(items), PLACE[:3]),
+            "same_items": _accuracies(items[direct & keys.isin(keys[~direct])], PLACE[:3]),
             "n_models": len(models),
             "corpora_alone": sorted(where(items, phenomenon=OTHER)["corpus"].unique()),
             "FEW": FEW,
-            "OTHER": OTHER,
         },
     )
-
-
-# Languages and phenomena ----------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -125,28 +123,6 @@ def resource(tag: str) -> int:
     """Return the class of a language; -1 where it has none."""
     facts = language_facts().get(tag.partition("-")[0])
     return facts.resource if facts is not None and facts.resource is not None else -1
-
-
-def resource_class(tag: str) -> str:
-    """Return the class of a language in words.
-
-    >>> resource_class("de"), resource_class("wbp")
-    ('5', 'unknown')
-    """
-    return str(resource(tag)) if resource(tag) >= 0 else UNKNOWN
-
-
-def name_with_tag(tag: str) -> str:
-    """Return a language's name with its tag.
-
-    >>> name_with_tag("fr-CA"), name_with_tag("xx")
-    ('French (fr-CA)', 'xx')
-    """
-    facts = language_facts().get(tag.partition("-")[0])
-    return f"{facts.name} ({tag})" if facts else tag
-
-
-# Tables ---------------------------------------------------------------------------------------------------------------
 
 
 def _items(table: ScoredFrame) -> Iterator[pd.DataFrame]:
@@ -206,9 +182,7 @@ def _languages(items: pd.DataFrame, whole: pd.DataFrame, tags: Sequence[str]) ->
 
 
 def _range(rows: pd.DataFrame) -> str:
-    if rows.empty:
-        return ""
-    return with_interval(rows.iloc[0]) if len(rows) == 1 else span(rows["value"])
+    return "" if rows.empty else with_interval(rows.iloc[0]) if len(rows) == 1 else span(rows["value"])
 
 
 def _groups(whole: pd.DataFrame) -> pd.DataFrame:
@@ -216,7 +190,7 @@ def _groups(whole: pd.DataFrame) -> pd.DataFrame:
     rows = Rows()
     known = whole.assign(
         family=[family(tag) for tag in whole["language"]],
-        resource=[resource_class(tag) for tag in whole["language"]],
+        resource=[str(resource(tag)) if resource(tag) >= 0 else UNKNOWN for tag in whole["language"]],
     )
     for by in ("resource", "family"):
         for (model, method, group), part in known.groupby(["model", "method", by], sort=True):
@@ -224,16 +198,6 @@ def _groups(whole: pd.DataFrame) -> pd.DataFrame:
             place = {"by": by, "group": group, "model": model, "method": method}
             rows.append(place | {"languages": len(part), "mean": part["value"].mean()} | spread)
     return pd.DataFrame(rows)
-
-
-def _prompted_too(items: pd.DataFrame) -> pd.DataFrame:
-    """Return what is measured by probability of the items that a prompt is about too."""
-    keys = pd.MultiIndex.from_frame(items[["corpus", "item_id"]])
-    direct = is_reference(items).to_numpy(dtype=np.bool_)
-    return items[direct & keys.isin(keys[~direct])]
-
-
-# Charts ---------------------------------------------------------------------------------------------------------------
 
 
 def language_pages(tags: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -296,15 +260,14 @@ def _maps(
         shown = rows[rows["language"].isin(some)]
         kept = [column for column in columns if column in set(shown["column"])]
         labels = [column[1] if isinstance(column, tuple) else column for column in kept]
-        index = [f"{name_with_tag(tag)} {resource(tag) if resource(tag) >= 0 else '–'}" for tag in some]
+        facts = [language_facts().get(tag.partition("-")[0]) for tag in some]
+        names = [f"{known.name} ({tag})" if known else tag for tag, known in zip(some, facts, strict=True)]
+        classes = [resource(tag) if resource(tag) >= 0 else "–" for tag in some]
+        index = [f"{name} {rank}" for name, rank in zip(names, classes, strict=True)]
+        by_column = shown.set_index(["language", "column"])
         values, n = (
-            pd.DataFrame(
-                [[of.get((tag, column), np.nan) for column in kept] for tag in some], index=index, columns=labels
-            ).astype("float64")
-            for of in (
-                dict(zip(zip(shown["language"], shown["column"], strict=True), shown[cell], strict=True))
-                for cell in ("value", "n")
-            )
+            pd.DataFrame([[by.get((tag, column), np.nan) for column in kept] for tag in some], index, labels, "float64")
+            for by in (by_column["value"].to_dict(), by_column["n"].to_dict())
         )
         yield Chart(
             name=f"{name} {nth}".strip(),
@@ -331,10 +294,12 @@ def _charts_of_groups(of_groups: pd.DataFrame, models: Sequence[str]) -> Iterato
             continue
         ordered = rows.sort_values("group", ascending=by == "family", kind="stable")
         ordered = ordered.sort_values("group", key=lambda names: names == UNKNOWN, kind="stable")
-        labels = _group_labels(ordered, str(by))
+        is_class = ordered["group"].str.isdigit() & (by == "resource")
+        most = ordered.groupby("group")["languages"].transform("max")
+        labels = ("class " + ordered["group"]).where(is_class, ordered["group"]) + " (" + most.astype(str) + ")"
         shown = ordered.assign(value=ordered["mean"], low=ordered["lowest"], high=ordered["highest"], row=labels)
         shown = shown.sort_values("model", key=lambda names: names.map(list(models).index), kind="stable")
-        for page, some in pages(list(dict.fromkeys(labels)), MOST_LINES):
+        for page, some in pages(list(labels.unique()), MOST_LINES):
             of_page = shown[shown["row"].isin(some)]
             of_page = of_page.assign(place=of_page["row"].map(some.index)).sort_values("place", kind="stable")
             x_label, few = "accuracy by log P, mean over languages", len(models) <= MOST_SERIES
@@ -346,9 +311,3 @@ def _charts_of_groups(of_groups: pd.DataFrame, models: Sequence[str]) -> Iterato
                 else partial(areas, of_page.assign(corpus=of_page["row"]), x_label=x_label),
                 values={"by": by, "few": few, "reference": reference_names(direct)},
             )
-
-
-def _group_labels(part: pd.DataFrame, by: str) -> list[str]:
-    named = [f"class {name}" if by == "resource" and name.isdigit() else name for name in part["group"]]
-    most = part.groupby("group")["languages"].max()
-    return [f"{name} ({most[group]})" for name, group in zip(named, part["group"], strict=True)]

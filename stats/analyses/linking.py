@@ -1,8 +1,4 @@
-"""Which link between log-probability and ratings suits each model? Scored tables with ratings in, a section out.
-
-Of sentences, MORCELA (Tjuatja, Neubig, Linzen & Hao 2025, NAACL) learns per model what length and word frequency weigh;
-SLOR and the mean are held against the same sentences. Of pairs, the ensemble of Ide et al. 2025: a majority of
-in-template scores and yes/no questions.
+"""Which link between log-probability and ratings suits each model? MORCELA, SLOR and the mean; ensembles.
 
 MORCELA is (log P - β log P_uni + γ) / N, where SLOR is β = 1 and γ = 0. Of a linear model of the ratings on log P / N,
 log P_uni / N and 1 / N, β and γ are ratios of coefficients. Scores are of coefficients fitted without the sentence's
@@ -15,7 +11,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,22 +66,16 @@ def linking(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     if not rows and not votes:
         reasons = "; ".join(f"{fit['corpus']}, {fit['model']}: {fit['reason']}" for fit in unfitted[:3])
         raise BankError(f"no link can be fitted ({reasons}); score rated sentences by {DIRECT} and {SLOR}")
-    fits = pd.DataFrame(rows)
+    fits = links = pd.DataFrame(rows)
+    if rows:
+        cell = lambda row: "" if pd.isna(row["value"]) else with_interval(row)  # noqa: E731
+        links = wide(fits, rows=("model", "corpus"), columns="metric", cell=cell)
+        links = links[[*links.columns.drop("n"), "n"]]
     return Result(
-        tables={"links": _links(fits) if rows else fits, "linking": fits, "ensembles": pd.DataFrame(votes)},
+        tables={"links": links, "linking": fits, "ensembles": pd.DataFrame(votes)},
         values={"unfitted": unfitted}
         | {name: where(fits, metric=metric) if rows else fits for name, metric in METRICS.items()},
     )
-
-
-def _links(fits: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per model and corpus, one column per number with its interval."""
-
-    def cell(row: dict[str, Any]) -> str:
-        return "" if pd.isna(row["value"]) else with_interval(row)
-
-    links = wide(fits, rows=("model", "corpus"), columns="metric", cell=cell)
-    return links[[*links.columns.drop("n"), "n"]]
 
 
 def _fitted(table: ScoredTable) -> Rows | str:
@@ -103,53 +92,43 @@ def _fitted(table: ScoredTable) -> Rows | str:
     if not known.any():
         return "no rated sentence with unigram counts of its language"
     ratings, logprob, unigram, tokens = numbers[known].T
-    groups = np.tile(_groups(table), 2)[known]
+    codes = table.paradigms
+    if (codes < 0).any() or np.unique(codes).size < LEAST_GROUPS:
+        codes = np.arange(len(codes))
+    groups = np.tile(codes, 2)[known]
     result = fitted_linking(
         RatedSentences(ratings=ratings, logprob_nats=logprob, unigram_nats=unigram, n_tokens=tokens, groups=groups)
     )
     if isinstance(result, str):
         return result
-    estimates: dict[str, Estimate] = {metric: getattr(result, name) for name, metric in METRICS.items()}
     return [
-        {"model": table.model, "corpus": table.corpus, "metric": metric}
+        {"model": table.model, "corpus": table.corpus, "metric": heading}
         | {**cells(estimate), "n": estimate.n, "n_groups": int(np.unique(groups).size), "reason": estimate.reason}
-        for metric, estimate in estimates.items()
+        for name, heading in METRICS.items()
+        for estimate in [getattr(result, name)]
     ]
-
-
-def _groups(table: ScoredTable) -> IntArray:
-    """Return the number of each row's paradigm where there are enough; else of the row."""
-    codes = table.paradigms
-    return codes if (codes >= 0).all() and np.unique(codes).size >= LEAST_GROUPS else np.arange(len(codes))
 
 
 def _votes(table: ScoredTable) -> Rows:
     """Return the accuracy of the majority of templates and questions, three or more of both kinds; nothing of fewer."""
     used = table.rows(table.is_choice & table.has_truth)
-    if not len(used.frame):
-        return []
     deltas = {layout: used.delta(layout.method) for layout in used.layouts}
-    deltas = {layout: delta for layout, delta in deltas.items() if not np.isnan(delta).all()}
-    voters = {layout: x for layout, x in deltas.items() if layout.kind == "judgment" or _is_template(layout.method)}
-    n_templates = sum(_is_template(layout.method) for layout in voters)
-    n_questions = len(voters) - n_templates
-    if len(voters) < LEAST_VOTERS or not n_templates or not n_questions:
+    known_deltas = {layout: delta for layout, delta in deltas.items() if not np.isnan(delta).all()}
+    templates = [x for layout, x in known_deltas.items() if re.fullmatch(r"in_template_\d+", layout.method)]
+    questions = [x for layout, x in known_deltas.items() if layout.kind == "judgment"]
+    if len(templates) + len(questions) < LEAST_VOTERS or not templates or not questions:
         return []
-    choices = signs(np.array(list(voters.values())))
+    choices = signs(np.array([*templates, *questions]))
     known = ~np.isnan(choices).any(axis=0)
     if not known.any():
         return []
     estimate = accuracy(np.sign(choices[:, known].sum(axis=0)), clusters=used.paradigms[known])
     return [
         {"model": table.model, "corpus": table.corpus}
-        | {"voters": f"{plural(n_templates, 'template')}, {plural(n_questions, 'question')}"}
+        | {"voters": f"{plural(len(templates), 'template')}, {plural(len(questions), 'question')}"}
         | {**cells(estimate), "n": estimate.n}
         | {"best single": max(float((1 + choice[known]).mean() / 2) for choice in choices)}
     ]
-
-
-def _is_template(method: str) -> bool:
-    return re.fullmatch(r"in_template_\d+", method) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +164,7 @@ class FittedLinking:
     """r - r_slor, of the same sentences."""
 
 
-def fitted_linking(given: RatedSentences, *, level: float = 0.95) -> FittedLinking | str:
+def fitted_linking(given: RatedSentences) -> FittedLinking | str:
     """Return MORCELA fitted to ratings by cross-validation, or why it cannot be."""
     columns = (given.ratings, given.logprob_nats, given.unigram_nats, given.n_tokens)
     if len({x.shape for x in (*columns, given.groups)}) > 1 or not all(np.isfinite(x).all() for x in columns):
@@ -203,18 +182,13 @@ def fitted_linking(given: RatedSentences, *, level: float = 0.95) -> FittedLinki
     order = np.random.default_rng(0).permutation(n_groups)
     fold, part = (order % N_FOLDS)[group], (order // N_FOLDS * N_FOLDS + order) % min(n_groups, MOST_PARTS)
     values, scores = _values(y, design, fold)
-    parts = part[group]
-    without = np.array(
-        [_values(y[keep], design[keep], fold[keep])[0] for keep in (parts != k for k in np.unique(parts))]
-    )
-    names = ("beta", "gamma", "r", "r_slor", "r_mean", "over_slor")
-    results = {
-        name: _estimate(name, float(values[k]), without[:, k], n=y.size, level=level) for k, name in enumerate(names)
-    }
+    kept = [part[group] != k for k in np.unique(part[group])]
+    without = pd.DataFrame([_values(y[keep], design[keep], fold[keep])[0] for keep in kept])
+    results = {name: _estimate(name, value, without[name].to_numpy(), n=y.size) for name, value in values.items()}
     return FittedLinking(scores=scores, **results)
 
 
-def _values(y: FloatArray, design: FloatArray, fold: IntArray) -> tuple[FloatArray, FloatArray]:
+def _values(y: FloatArray, design: FloatArray, fold: IntArray) -> tuple[dict[str, float], FloatArray]:
     """Return beta, gamma, three correlations and the gain of the first over the second; and the held-out scores."""
     scores = np.empty_like(y)
     for number in np.unique(fold):
@@ -222,19 +196,18 @@ def _values(y: FloatArray, design: FloatArray, fold: IntArray) -> tuple[FloatArr
         scores[held] = design[held] @ np.linalg.lstsq(design[~held], y[~held], rcond=None)[0]
     weights = np.linalg.lstsq(design, y, rcond=None)[0]
     r, r_slor, r_mean = (float(np.corrcoef(x, y)[0, 1]) for x in (scores, design[:, 0] - design[:, 1], design[:, 0]))
-    return np.array([-weights[1] / weights[0], weights[2] / weights[0], r, r_slor, r_mean, r - r_slor]), scores
+    values = {"beta": float(-weights[1] / weights[0]), "gamma": float(weights[2] / weights[0])}
+    return values | {"r": r, "r_slor": r_slor, "r_mean": r_mean, "over_slor": r - r_slor}, scores
 
 
-def _estimate(name: str, value: float, without: FloatArray, *, n: int, level: float) -> Estimate:
+def _estimate(name: str, value: float, without: FloatArray, *, n: int) -> Estimate:
     """Return a value with a jackknife interval; a correlation's on Fisher's z scale."""
     if not math.isfinite(value) or not np.isfinite(without).all():
-        return undefined("scores do not vary", n=n, method=METHOD, level=level)
+        return undefined("scores do not vary", n=n, method=METHOD)
     on_z = name.startswith("r")
     ends = np.arctanh(np.clip([value, *without], -1 + 1e-12, 1 - 1e-12)) if on_z else np.array([value, *without])
-    half = half_width(deleted(ends[1:]), level=level)
+    half = half_width(deleted(ends[1:]))
     low, high = ends[0] - half, ends[0] + half
     if on_z:
         low, high = math.tanh(low), math.tanh(high)
-    return Estimate(
-        value=value, low=float(min(low, value)), high=float(max(high, value)), n=n, method=METHOD, level=level
-    )
+    return Estimate(value=value, low=float(min(low, value)), high=float(max(high, value)), n=n, method=METHOD)

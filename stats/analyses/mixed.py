@@ -1,16 +1,13 @@
-"""What do methods, models and phenomena change, beyond these very items? Of scored tables.
-
-Standardised deltas and accuracies by a linear mixed model; paradigms (or, in a corpus without them, items) are a sample
-of what might have been written, and so is how far a method or model does better on each. From four models on, methods
-are compared on models like these; with fewer, on these models.
-"""
+"""What do methods, models and phenomena change, beyond these very items? Linear mixed models of scored tables."""
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,13 +17,13 @@ from pairbank.arrays import BoolArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.form import Result, Rows, analysis, charts, groups, records, typed
+from pairbank.stats.analyses.form import Result, Rows, Words, analysis, charts, groups, records, typed
+from pairbank.stats.analyses.form import cells as cells_of_estimate
 from pairbank.stats.estimates.estimate import without_interval
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.measures.mixed import (
     LEAST_MODELS,
     LEAST_UNITS,
-    Effect,
     Fitted,
     cells_of,
     fit_mixed,
@@ -37,7 +34,7 @@ from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.model_features import ModelFeatures, find_features
 from pairbank.stats.scored_table.scored_table import PARADIGM, ScoredTable, read_table
-from pairbank.stats.wording import plural, with_interval
+from pairbank.stats.wording import with_interval
 
 SIGNIFICANCE = 0.05
 LOG_ODDS, CREDIT = "log odds", "credit"
@@ -59,19 +56,7 @@ SLOPE_COLUMNS = (
     "corpus", "outcome", "term", "level", "versus", "value", "low", "high", "df", "p", "p_holm", "n", "n_families",
     "n_items", "unit", "ci_method", "reason",
 )  # fmt: skip
-OF_TEMPLATE = {
-    "slope_names": SLOPE_NAMES,
-    "units": {"delta": "standard deviations", "accuracy": "in accuracy", LOG_ODDS: "in log odds"},
-    "nouns": NOUNS,
-    "LEAST_MODELS": LEAST_MODELS,
-    "LEAST_UNITS": LEAST_UNITS,
-    "LIKE_THESE": LIKE_THESE,
-    "NO_EFFECT": NO_EFFECT,
-    "MOST_ANSWERS": MOST_ANSWERS,
-    "PARADIGM": PARADIGM,
-    "SIGNIFICANCE": SIGNIFICANCE,
-}
-"""What the template reads beside the results."""
+UNITS = {"delta": "standard deviations", "accuracy": "in accuracy", LOG_ODDS: "in log odds"}
 _NOTHING = pd.DataFrame({"unit": [], "method": [], "model": [], "phenomenon": [], "value": []})
 
 
@@ -80,13 +65,19 @@ def _log_odds(answers: pd.DataFrame, *, references: dict[str, str] | None = None
     fitted = fit_logistic(answers, references=references)
     if fitted.reason or answers["model"].nunique() < LEAST_MODELS:
         return fitted
-    return replace(fitted, effects=tuple(_without(x) if x.term == "method" else x for x in fitted.effects))
+    effects = []
+    for effect in fitted.effects:
+        known = effect.estimate
+        estimate = without_interval(known.value, FEW_MODELS, n=known.n, method=known.method)
+        is_method = effect.term == "method"
+        effects.append(replace(effect, estimate=estimate, p=np.nan, degrees=np.nan) if is_method else effect)
+    return replace(fitted, effects=tuple(effects))
 
 
-def _without(effect: Effect) -> Effect:
-    known = effect.estimate
-    estimate = without_interval(known.value, FEW_MODELS, n=known.n, method=known.method)
-    return replace(effect, estimate=estimate, p=np.nan, degrees=np.nan)
+@functools.cache
+def words() -> Words:
+    """Return the template, for cells of tables too."""
+    return Words(Path(__file__).with_suffix(".md.j2"), {key: x for key, x in globals().items() if key.isupper()})
 
 
 OUTCOMES = {"delta": fit_mixed, "accuracy": fit_mixed, LOG_ODDS: _log_odds}
@@ -140,7 +131,7 @@ def mixed(
         refused += [f"{corpus}, {outcome}: {reason}" for outcome, reason in reasons.items()]
         effects = [row for outcome, fit in fitted.items() for row in _effects(outcome, fit, cells)]
         comparisons = [_comparison(family.frame, cells) for family in groups(pd.DataFrame(effects), "outcome", "term")]
-        features = features_of(cells, context.features)
+        features = _features(cells, context.features)
         rows["effects"] += effects
         rows["covariates"] += _slopes(cells, features, covariates)
         rows["comparisons"] += [row["compared"] for row in comparisons if row["compared"]]
@@ -176,23 +167,15 @@ def mixed(
             "corpus",
             draw=partial(intervals, rows="level", series="term", x_label="difference (standard deviations)", chance=0),
         ),
-        values={"fits": fits, "refused": refused, **OF_TEMPLATE},
+        values={"fits": fits, "refused": refused},
     )
 
 
-def features_of(cells: Cells, given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
+def _features(cells: Cells, given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
     """Return what is declared of the models, of those of which anything is."""
     models = list(dict.fromkeys(cells.by_outcome["delta"]["model"]))
     known = {name: find_features(name, corpus=cells.corpus, given=given, beside=models) for name in models}
     return {name: features for name, features in known.items() if features is not None}
-
-
-def _slopes_of(cells: pd.DataFrame, known: pd.DataFrame, families: Mapping[str, str]) -> Fitted:
-    """Return the slopes by each method, fitted alone since models vary more by some; differences from all together."""
-    fitted = fit_covariates(cells, known, families, reference=reference_of(cells["method"]))
-    apart = [fit_covariates(of_method.frame, known, families) for of_method in groups(cells, "method")]
-    together = [effect for effect in fitted.effects if effect.versus != NO_EFFECT]
-    return replace(fitted, effects=(*(effect for of_method in apart for effect in of_method.effects), *together))
 
 
 def _slopes(cells: Cells, features: Mapping[str, ModelFeatures], covariates: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -208,18 +191,31 @@ def _slopes(cells: Cells, features: Mapping[str, ModelFeatures], covariates: Seq
         if of_known.empty:
             continue
         try:
-            fitted = _slopes_of(of_known, known, families)
+            # by each method alone, since models vary more by some; differences from all together
+            fitted = fit_covariates(of_known, known, families, reference=reference_of(of_known["method"]))
+            apart = [fit_covariates(method.frame, known, families) for method in groups(of_known, "method")]
         except BankError as error:
             yield {"corpus": cells.corpus, "outcome": outcome, "reason": str(error)}
             continue
+        together = [effect for effect in fitted.effects if effect.versus != NO_EFFECT]
+        fitted = replace(fitted, effects=(*(effect for method in apart for effect in method.effects), *together))
         n_families = len({families[model] for model in of_known["model"]})
         for row in _effects(outcome, fitted, cells):
             yield {**row, "n_families": n_families}
 
 
 def _fitted(cells: Cells) -> tuple[dict[str, Fitted], dict[str, str]]:
-    """Return what is fitted to each outcome, and why the others have nothing."""
-    references = _references(cells.by_outcome)
+    """Return what is fitted to each outcome, and why the others have nothing.
+
+    What others are compared with is the same for all outcomes: `direct`, and a model with all methods.
+    """
+    references: dict[str, str] = {}
+    of_first = next((cells.by_outcome[name] for name in ("accuracy", "delta") if len(cells.by_outcome[name])), _NOTHING)
+    if len(of_first):
+        methods = of_first.groupby("model")["method"].nunique()
+        references["model"] = min(methods.index[methods == methods.max()])
+        if reference := reference_of(of_first["method"]):
+            references["method"] = reference
     fitted: dict[str, Fitted] = {}
     reasons: dict[str, str] = {}
     for outcome, of_outcome in cells.by_outcome.items():
@@ -240,14 +236,17 @@ def _comparison(effects: pd.DataFrame, cells: Cells) -> dict[str, Any]:
     most = records(known.loc[[known["value"].abs().idxmax()]])[0]
     difference = with_interval(most, sign=True, interval=len(known) == 1)
     n_differ = int((known["p_holm"] < SIGNIFICANCE).sum())
-    sample = _sample(str(first["term"]), cells.by_outcome[str(first["outcome"])])
-    made |= {"most": most, "difference": difference, "n": len(known), "n_differ": n_differ, "sample": sample}
+    of_outcome = cells.by_outcome[str(first["outcome"])]
+    methods, n_methods = of_outcome.groupby("model")["method"].nunique(), of_outcome["method"].nunique()
+    sample = words().render("sample", first["term"], n_methods, len(methods), int((methods > 1).sum()))
+    made |= {"most": most, "difference": difference, "n": len(known), "n_differ": n_differ}
+    made["sample"] = f" {sample}" if sample else ""
     made["tested"] = bool(known["p_holm"].notna().any())
     made["compared"] = {
         "corpus": cells.corpus,
         "outcome": first["outcome"],
-        "compared": _levels(str(first["term"]), len(known)),
-        "sample": sample.removeprefix(" of ").removeprefix(" by "),
+        "compared": words().render("levels", first["term"], len(known)),
+        "sample": sample.removeprefix("of ").removeprefix("by "),
         "differ": str(n_differ) if made["tested"] else "",
         "furthest": most["level"],
         "versus": "mean of all" if most["versus"] == "mean" else most["versus"],
@@ -255,25 +254,6 @@ def _comparison(effects: pd.DataFrame, cells: Cells) -> dict[str, Any]:
         "p_holm": most["p_holm"],
     }
     return made
-
-
-def _levels(term: str, n: int) -> str:
-    return f"{n:,} phenomena" if term == "phenomenon" and n > 1 else plural(n, NOUNS[term])
-
-
-def _sample(term: str, cells: pd.DataFrame) -> str:
-    """Return which models, or methods, a comparison is about."""
-    n_methods, n_models = (cells[name].nunique() for name in ("method", "model"))
-    if term == "method" and n_models >= LEAST_MODELS:
-        several = int((cells.groupby("model")["method"].nunique() > 1).sum())
-        return f" of {LIKE_THESE} {n_models}" + (f" ({several} with several methods)" if several < n_models else "")
-    if term == "method":
-        return f" of these {n_models} models" if n_models > 1 else ""
-    fixed = " (method x model fixed)" if n_models >= LEAST_MODELS else ""
-    return f" by these {n_methods} methods{fixed}" if term == "model" and n_methods > 1 else ""
-
-
-# Cells ----------------------------------------------------------------------------------------------------------------
 
 
 def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: int, logistic: bool) -> Cells:
@@ -332,17 +312,6 @@ def _of_table(
             yield name, cells_of(values, units=units, method=method, model=table.model, phenomena=phenomena)
 
 
-def _references(by_outcome: dict[str, pd.DataFrame]) -> dict[str, str]:
-    """Return what others are compared with, the same for all outcomes: `direct`, and a model with all methods."""
-    cells = next((by_outcome[name] for name in ("accuracy", "delta") if len(by_outcome[name])), _NOTHING)
-    if cells.empty:
-        return {}
-    methods = cells.groupby("model")["method"].nunique()
-    return {"model": min(methods.index[methods == methods.max()])} | (
-        {"method": reference} if (reference := reference_of(cells["method"])) else {}
-    )
-
-
 def _effects(outcome: str, fitted: Fitted, cells: Cells) -> Iterator[dict[str, Any]]:
     """Yield the effects, p-values corrected for all levels of a term."""
     for term in dict.fromkeys(effect.term for effect in fitted.effects):
@@ -355,9 +324,7 @@ def _effects(outcome: str, fitted: Fitted, cells: Cells) -> Iterator[dict[str, A
                 "term": term,
                 "level": effect.level,
                 "versus": effect.versus,
-                "value": estimate.value,
-                "low": estimate.low,
-                "high": estimate.high,
+                **cells_of_estimate(estimate),
                 "df": effect.degrees,
                 "p": effect.p,
                 "p_holm": holm,

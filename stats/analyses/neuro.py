@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.files import replaced_atomically, write_json
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.form import Result, analysis, charts, where
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.analyses.form import Result, analysis, cells, charts, where
+from pairbank.stats.estimates.estimate import undefined, without_interval
 from pairbank.stats.figures.charts import curves
 from pairbank.stats.measures.probes import chosen_by_other_folds, fold_mean
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -63,53 +64,35 @@ def layer_rows(
                 else:
                     values = (scores.control if control else scores.real)[metric][layer]
                     sd, estimate = float(values.std(ddof=1)), fold_mean(values, n=n_pairs)
-                yield names | {
-                    "layer": layer,
-                    "metric": metric,
-                    "value": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "fold_sd": sd,
-                    "n": n_pairs,
-                    "control": control,
-                    "ci_method": estimate.method,
-                    "reason": estimate.reason,
-                }
+                place = {"layer": layer, "metric": metric, "control": control, "fold_sd": sd, "n": n_pairs}
+                yield names | place | cells(estimate) | {"ci_method": estimate.method, "reason": estimate.reason}
 
 
 def summary_rows(
     scores: ProbeScores | str, current: SummaryRow, *, n_pairs: int, n_rows: int
 ) -> Iterator[dict[str, Any]]:
     """Yield what is said of all layers together; the embedding is not one of them."""
+    none = partial(without_interval, n=n_pairs, method="")
     for metric in METRICS:
-        for name, estimate in _over_layers(metric, scores, n_pairs).items():
+        names = (metric, f"{metric}_layer", f"{metric}_chosen", f"{metric}_control", f"{metric}_selectivity")
+        estimates = [undefined(str(scores), n=n_pairs, method="")] * len(names)
+        if not isinstance(scores, str):
+            real, control = scores.real[metric][1:], scores.control[metric][1:]
+            # the layer with the highest mean over folds, the lowest such layer in a tie
+            best, best_control = (int(np.argmax(np.round(x.mean(axis=1), 12))) for x in (real, control))
+            chosen = [fold_mean(real[best], n=n_pairs), fold_mean(control[best_control], n=n_pairs)]
+            # their intervals are those of the best of many layers, as if it had been chosen beforehand
+            marked = [replace(x, method=f"{x.method}, best of {len(real)} layers") for x in chosen]
+            selectivity = float(real[best].mean() - control[best].mean())
+            estimates = [
+                marked[0],
+                none(best + 1.0, "the number of a layer"),
+                fold_mean(chosen_by_other_folds(real), n=n_pairs),
+                marked[1],
+                none(selectivity, "a difference of two probes"),
+            ]
+        for name, estimate in zip(names, estimates, strict=True):
             yield replace(current, metric=name).row(estimate, n_rows=n_rows)
-
-
-def _over_layers(metric: str, scores: ProbeScores | str, n: int) -> dict[str, Estimate]:
-    names = (metric, f"{metric}_layer", f"{metric}_chosen", f"{metric}_control", f"{metric}_selectivity")
-    if isinstance(scores, str):
-        return {name: undefined(scores, n=n, method="") for name in names}
-    real, control = scores.real[metric][1:], scores.control[metric][1:]
-    best, control_best = _best(real), _best(control)
-    estimates = (
-        _marked(fold_mean(real[best], n=n), len(real)),
-        without_interval(best + 1.0, "the number of a layer", n=n, method=""),
-        fold_mean(chosen_by_other_folds(real), n=n),
-        _marked(fold_mean(control[control_best], n=n), len(real)),
-        without_interval(float(real[best].mean() - control[best].mean()), "a difference of two probes", n=n, method=""),
-    )
-    return dict(zip(names, estimates, strict=True))
-
-
-def _best(scores: FloatArray) -> int:
-    """Return the layer with the highest mean over folds, the lowest such layer in a tie."""
-    return int(np.argmax(np.round(scores.mean(axis=1), 12)))
-
-
-def _marked(estimate: Estimate, n_layers: int) -> Estimate:
-    """Say that an interval is that of the best of many layers, as if it had been chosen beforehand."""
-    return replace(estimate, method=f"{estimate.method}, best of {n_layers} layers")
 
 
 def mean_rows(summary: pd.DataFrame, place: SummaryRow) -> Iterator[dict[str, Any]]:

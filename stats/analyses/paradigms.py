@@ -16,7 +16,7 @@ import pandas as pd
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, typed, where
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, groups, records, typed, where
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, effective_number, share_over
 from pairbank.stats.estimates.shares import CLUSTERED, WILSON, share_of_items
 from pairbank.stats.figures.charts import first_cells, heat_map
@@ -87,11 +87,6 @@ def paradigms(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "uneven": [row for row in macro if row["effective"] < EVEN * row["n_paradigms"]],
             "not_compared": not_compared(pd.DataFrame(biased)),
             "BIAS_NOTE": BIAS_NOTE,
-            "CHANCE": CHANCE,
-            "LEAST_ITEMS": LEAST_ITEMS,
-            "N_METHODS": N_METHODS,
-            "N_NAMED": N_NAMED,
-            "SIGNIFICANCE": SIGNIFICANCE,
         },
     )
 
@@ -158,9 +153,8 @@ def _rows(
 def _over_models(earned: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return each group's accuracy over models with a simultaneous interval, and whether it is below chance."""
     parts = []
-    for by in groups(
-        pd.concat(earned, ignore_index=True) if earned else pd.DataFrame(), "corpus", "group_by", "method"
-    ):
+    whole = pd.concat(earned, ignore_index=True) if earned else pd.DataFrame()
+    for by in groups(whole, "corpus", "group_by", "method"):
         sizes = by.frame.groupby("group")["item_id"].nunique()
         each = by.frame[by.frame["group"].isin(sizes[sizes >= LEAST_ITEMS].index)]
         if each.empty:
@@ -189,11 +183,9 @@ def extremes(credit: FloatArray, group: IntArray, n_groups: int) -> pd.DataFrame
     """
     rows = Rows()
     for nth, estimate in enumerate(simultaneous_by_group(credit, group, n_groups, level=1 - SIGNIFICANCE)):
-        test = gain_test(2 * credit[group == nth] - 1) if estimate.value < CHANCE else None
-        p_below = 1.0 if test is None else test.p_exact / 2
-        rows.append(
-            {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n, "p_below": p_below}
-        )
+        is_below = estimate.value < CHANCE
+        p_below = gain_test(2 * credit[group == nth] - 1).p_exact / 2 if is_below else 1.0
+        rows.append(cells(estimate) | {"n": estimate.n, "p_below": p_below})
     table = pd.DataFrame(rows)
     return table.assign(p_below_holm=corrected(table["p_below"]).holm)
 

@@ -1,32 +1,24 @@
-"""Does a model predict what each participant answers? Responses with their log-likelihood in, means and contrasts out.
-
-In: tables that `pairbank participants` writes, one model each. A model's mean log-likelihood per response is set beside
-chance, the participant's own answers so far, the answers of the other participants to the same item, and the same
-model without the session.
-"""
+"""Does a model predict what each participant answers? Of what `pairbank participants` writes."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.base_instruct import contrast_of_pairs
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, records, typed, where
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.measures.families import LEAST_FAMILIES, crossed_mean
 from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import declared_of
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 KEYS = ["scale", "rater", "trial"]
 RESPONSES = {*KEYS, "item_id", "side", "value", "option", "n_options"}
@@ -96,7 +88,6 @@ def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "n_cut": rows.loc[is_cut, "rater"].nunique(),
             "n_cut_responses": int(is_cut.sum()),
             "n_options": sorted(set(rows["n_options"])),
-            "SIGNIFICANCE": SIGNIFICANCE,
             "LEAST_FAMILIES": LEAST_FAMILIES,
         },
     )

@@ -1,24 +1,32 @@
-"""Do models prefer what people prefer, and by as much? Scored tables in, a section out.
-
-r of the model's difference with the human difference of each pair: over the corpus, over the pairs that pass the
-edit-distance filter, and in ten bins of minimalness (Hu et al. 2026, section 5: predictions 2a and 2b); the same choice
-as people (kappa and counts: Ivanova et al. 2024, Figure 2); and the ceiling that rating noise puts on r.
-"""
+"""Do models prefer what people prefer, and by as much? (Hu et al. 2026, section 5; Ivanova et al. 2024, Figure 2)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
 from pairbank.builders.ratings import FORCED_CHOICE, without_constant_raters
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, EDIT_DISTANCE, bin_charts, close_pairs, rows_by_bin
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, charts, range_table, records, where
+from pairbank.stats.analyses.form import (
+    Chart,
+    Result,
+    Rows,
+    analysis,
+    cells,
+    charts,
+    equal_steps,
+    range_table,
+    records,
+    where,
+)
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import MOST_SERIES, first_cells, heat_map, intervals, pages
@@ -27,6 +35,7 @@ from pairbank.stats.measures.agreement import cohens_kappa, pearson, percentage_
 from pairbank.stats.measures.confusion import choice_counts
 from pairbank.stats.measures.distance_bins import largest_distance_kept
 from pairbank.stats.measures.human_agreement import VARIANCES, Ceiling, ceiling_from_spreads, disattenuated
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import (
     ScoredTable,
     SummaryRow,
@@ -39,10 +48,6 @@ from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
-
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 KEYS = ("model", "corpus", "method")
 R, ROBUST = "pearson_human", "percentage_bend_human"
@@ -73,7 +78,7 @@ _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_t
 def people(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[str, ...] = ()) -> Result:
     """Return how the methods of each table compare with people."""
     used, filters = close_pairs(tables, filtered)
-    spreads = spreads_of(context.ratings)
+    spreads = _spreads_of(context.ratings)
     rows: dict[str, Rows] = defaultdict(list)
     points: list[pd.DataFrame] = []
     ceilings: dict[str, dict[str, Any]] = {}
@@ -83,13 +88,20 @@ def people(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[s
             rows["correlation"] += _correlations(rated, place, is_filtered=part.corpus in filtered)
             bent = percentage_bend(rated.delta, rated.human_delta, clusters=rated.pairs.paradigms)
             rows["robust"].append(replace(place, metric=ROBUST).row(bent, n_rows=rated.n_rows))
-            if rated.has_bins(part.subset):
+            if not (part.subset and rated.is_prompted):  # within subsets, only string probabilities have bins
                 rows["by_bin"] += rows_by_bin(rated.pairs, rated.delta, rated.human_delta, replace(place, metric=R))
-            rows["choices"] += _same_choice(rated, place)
+            counts = choice_counts(rated.delta, rated.human_delta)
+            for metric, measure in (("kappa_human", cohens_kappa), ("raw_agreement_human", raw_agreement)):
+                estimate = measure(rated.delta, rated.human_delta, clusters=rated.pairs.paradigms)
+                rows["choices"].append(replace(place, metric=metric).row(estimate, n_rows=rated.n_rows) | counts)
             if not part.subset:
-                ceilings.setdefault(place.corpus, _ceiling_row(part.choices, spreads))
+                if place.corpus not in ceilings:
+                    ceiling = asdict(ceiling_of(part.choices, spreads))
+                    ceilings[place.corpus] = {"corpus": place.corpus, "n": ceiling.pop("n"), **ceiling}
                 rows["corrected"] += _corrected(rated, place, spreads)
-                points.append(points_of(rated.delta, rated.human_delta, place))
+                kept = equal_steps(rated.delta.size, MOST_POINTS)
+                drawn = pd.DataFrame({"delta": rated.delta[kept], "human": rated.human_delta[kept]})
+                points.append(drawn.assign(**{name: getattr(place, name) for name in KEYS}))
     if not rows:
         return Result()
     long, robust = long_table(rows["correlation"]), long_table(rows["robust"])
@@ -97,6 +109,9 @@ def people(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[s
     whole = wider(where(long, group_by="all"))
     known = whole[whole["value"].notna()]
     of_strings = known[is_reference(known)]
+    both = whole.merge(where(robust, group_by="all"), on=[*KEYS], suffixes=("", "_robust"))
+    gaps = (both["value_robust"] - both["value"]).abs().dropna().sort_values(ascending=False, kind="stable")
+    furthest = both.loc[gaps.index].drop_duplicates("corpus")
     return Result(
         tables={
             "r_with_people": range_table(whole),
@@ -116,9 +131,7 @@ def people(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[s
             "of_others": known[~is_reference(known)],
             "has_strings": is_reference(whole).any(),
             "reference": reference_names(whole),
-            "furthest": furthest_robust(whole, robust),
-            "KEYS": KEYS,
-            "MOST_POINTS": MOST_POINTS,
+            "furthest": {row["corpus"]: row for row in records(furthest)},
         },
     )
 
@@ -134,10 +147,6 @@ class _Rated:
     n_rows: int
     """Rated pairs that the method applies to, identical sides included."""
     is_prompted: bool
-
-    def has_bins(self, subset: str) -> bool:
-        """Whether the method is followed through the bins: within subsets, only string probabilities are."""
-        return not (subset and self.is_prompted)
 
 
 def _rated(table: ScoredTable) -> Iterator[_Rated]:
@@ -175,36 +184,15 @@ def _correlations(rated: _Rated, place: SummaryRow, *, is_filtered: bool) -> Ite
         yield present.row(pearson(x[rows], y[rows], clusters=of[rows]), n_rows=rated.n_rows)
 
 
-def _same_choice(rated: _Rated, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    numbers = choice_counts(rated.delta, rated.human_delta)
-    for metric, measure in (("kappa_human", cohens_kappa), ("raw_agreement_human", raw_agreement)):
-        estimate = measure(rated.delta, rated.human_delta, clusters=rated.pairs.paradigms)
-        yield replace(place, metric=metric).row(estimate, n_rows=rated.n_rows) | numbers
-
-
-def furthest_robust(whole: pd.DataFrame, robust: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the row of each corpus whose robust r is furthest from r."""
-    both = whole.merge(where(robust, group_by="all"), on=[*KEYS], suffixes=("", "_robust"))
-    both = both.dropna(subset=["value", "value_robust"])
-    furthest: dict[str, dict[str, Any]] = {}
-    for row in records(both.assign(gap=(both["value_robust"] - both["value"]).abs())):
-        if row["corpus"] not in furthest or row["gap"] > furthest[row["corpus"]]["gap"]:
-            furthest[row["corpus"]] = row
-    return furthest
-
-
-def spreads_of(ratings: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
+def _spreads_of(ratings: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
     """Return the spread and number of the individual ratings of each side, by item; empty where there are none."""
     from pairbank.stats.analyses.raters.judgments import ratings_given  # which takes ceilings from here
 
     if not ratings:
         return pd.DataFrame(columns=[*_SPREADS])
     known = without_constant_raters(ratings_given(ratings))[0]
-    of_sides = {
-        side: where(known, side=side).groupby("item_id")["value"].agg(["std", "count"]) for side in ("good", "bad")
-    }
-    columns = [table[name] for table in of_sides.values() for name in ("std", "count")]
-    return pd.concat(columns, axis=1, keys=[*_SPREADS])
+    sides = [where(known, side=side).groupby("item_id")["value"].agg(["std", "count"]) for side in ("good", "bad")]
+    return pd.concat(sides, axis=1).set_axis([*_SPREADS], axis=1)
 
 
 def _spreads(table: ScoredTable, spreads: pd.DataFrame) -> tuple[FloatArray, ...]:
@@ -224,10 +212,8 @@ def _corrected(rated: _Rated, place: SummaryRow, spreads: pd.DataFrame) -> Itera
         estimate = disattenuated(
             rated.delta[known], rated.human_delta[known], noise[known], clusters=rated.pairs.paradigms[known]
         )
-        names = {"model": place.model, "corpus": place.corpus, "method": place.method}
-        yield (
-            names | cells(estimate) | {"n": estimate.n, "n_paradigms": estimate.n_paradigms, "reason": estimate.reason}
-        )
+        counts = {name: getattr(estimate, name) for name in ("n", "n_paradigms", "reason")}
+        yield {name: getattr(place, name) for name in KEYS} | cells(estimate) | counts
 
 
 def ceiling_of(table: ScoredTable, spreads: pd.DataFrame | None = None) -> Ceiling:
@@ -243,36 +229,17 @@ def ceiling_of(table: ScoredTable, spreads: pd.DataFrame | None = None) -> Ceili
     return ceiling_from_spreads(delta[rated], sd_good[rated], n_good[rated], sd_bad[rated], n_bad[rated])
 
 
-def _ceiling_row(table: ScoredTable, spreads: pd.DataFrame) -> dict[str, Any]:
-    result = ceiling_of(table, spreads)
-    return {
-        "corpus": table.corpus,
-        "n": result.n,
-        "reliability": result.reliability,
-        "ceiling_r": result.ceiling_r,
-        "method": result.method,
-        "reason": result.reason,
-    }
-
-
-def points_of(delta: FloatArray, human_delta: FloatArray, place: SummaryRow) -> pd.DataFrame:
-    """Return a method's difference and people's of each pair, at most `MOST_POINTS`."""
-    kept = np.unique(np.linspace(0, delta.size - 1, min(delta.size, MOST_POINTS)).round().astype(np.int64))
-    names = {"model": place.model, "corpus": place.corpus, "method": place.method}
-    return pd.DataFrame({**names, "delta": delta[kept], "human": human_delta[kept]})
-
-
 def _correlation_charts(known: pd.DataFrame) -> list[Chart]:
     """Return r with people: intervals for one model, else models x methods for each corpus."""
     if known["model"].nunique() == 1 and known["method"].nunique() <= MOST_SERIES:
         draw = partial(intervals, rows="corpus", series="method", x_label=R_LABEL, limits=(-1, 1), chance=0)
         return charts("r_of_model", known, "metric", draw=draw)
-    return charts("r_of_models", known, "corpus", name=f"{R} {{corpus}}", draw=_heat_map, title="{corpus}")
 
+    def heat(rows: pd.DataFrame, *, title: str) -> Drawing:
+        matrix = rows.pivot_table(index="model", columns="method", values="value", sort=False)
+        return heat_map(first_cells(matrix), title=title, value_label=R_LABEL, limits=(-1, 1))
 
-def _heat_map(rows: pd.DataFrame, *, title: str) -> Drawing:
-    matrix = rows.pivot_table(index="model", columns="method", values="value", sort=False)
-    return heat_map(first_cells(matrix), title=title, value_label=R_LABEL, limits=(-1, 1))
+    return charts("r_of_models", known, "corpus", name=f"{R} {{corpus}}", draw=heat, title="{corpus}")
 
 
 def _scatters(of_strings: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Iterator[Chart]:

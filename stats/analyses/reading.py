@@ -1,33 +1,26 @@
-"""Do reading times follow surprisal? Words joined with reading times in, effects and Δ log-likelihood out.
-
-Each table is one model's rows of what `pairbank words … --join` wrote. Log reading times are fitted by linear mixed
-models with random participants, words and texts; the baseline has length, frequency and place of the word, and length
-and frequency of the words before, the full model their surprisal as well.
-"""
+"""Do reading times follow surprisal? Linear mixed models of what `pairbank words … --join` wrote."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import PARTICIPANT_COLUMNS
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis
 from pairbank.stats.figures.scatters import scatter
 from pairbank.stats.measures.families import crossed_mean
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.measures.random_slopes import Grouping, MixedFit, fit_slopes
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 TIME = re.compile(r"rts?|reading[ _]?times?([ _]?ms)?|rt_?ms", re.IGNORECASE)
 SURPRISAL, LAG = "surprisal_bits", re.compile(r"surprisal_bits_lag(\d+)")
@@ -122,19 +115,10 @@ def reading(
     shown["p_holm"] = corrected(shown["p"]).holm
     left_out = pd.DataFrame([{"reason": why, "n": n} for why, n in data.left_out.items() if n], columns=["reason", "n"])
     facts = _facts(data) | {"fastest": fastest, "slowest": slowest, "frequency": frequency}
-    return Result(
-        tables={"models": shown, "effects": pd.DataFrame(effects), "left_out": left_out},
-        columns=FIRST_PAGE,
-        values=facts,
-        charts=_quality(shown[shown["delta_ll"].notna()], facts),
-    )
-
-
-def _quality(models: pd.DataFrame, facts: Mapping[str, Any]) -> list[Chart]:
-    """Return the figure of models with a Δ log-likelihood, if there are some."""
+    quality = shown[shown["delta_ll"].notna()]
     draw = partial(
         scatter,
-        models,
+        quality,
         x="mean_surprisal",
         y="delta_ll",
         series="model",
@@ -142,7 +126,12 @@ def _quality(models: pd.DataFrame, facts: Mapping[str, Any]) -> list[Chart]:
         y_label="Δ log-likelihood per 1,000 words read",
         zero=True,
     )
-    return [Chart(name="quality", caption="quality", values=facts, draw=draw)] if len(models) else []
+    return Result(
+        tables={"models": shown, "effects": pd.DataFrame(effects), "left_out": left_out},
+        columns=FIRST_PAGE,
+        values=facts,
+        charts=[Chart(name="quality", caption="quality", values=facts, draw=draw)] if len(quality) else (),
+    )
 
 
 def _facts(data: _Observations) -> dict[str, Any]:
@@ -155,8 +144,6 @@ def _facts(data: _Observations) -> dict[str, Any]:
         "n_participants": int(data.terms.get("participant", np.zeros(1, dtype=int)).max()) + 1,
         "n_lags": next(iter(data.surprisal.values())).shape[1] - 1,
         "random": list(data.terms),
-        "ALPHA": ALPHA,
-        "LEAST_TEXTS": LEAST_TEXTS,
         "FOLDS": MOST_FOLDS,
         "baseline": data.names[1:],
     }

@@ -85,17 +85,14 @@ def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
         if option not in known and not takes_any:
             raise unknown_name(f"option of {name}", option, known)
     texts = [option for option, value in options.items() if isinstance(value, str) and option in known]
-    hints = _types_of_options(analysis) | dict.fromkeys(("ratings", "mean_ratings"), tuple[str, ...]) if texts else {}
+    hints: dict[str, Any] = {}
+    if texts:  # the types of the options alone: other types of an analysis may be imported for type checking only
+        annotations = {x.name: x.annotation for x in parameters if x.kind is x.KEYWORD_ONLY}
+        declared = type("Options", (), {"__annotations__": annotations})
+        hints = get_type_hints(declared, globalns=vars(sys.modules[inspect.unwrap(analysis).__module__]))
+        hints |= dict.fromkeys(("ratings", "mean_ratings"), tuple[str, ...])
     read = {option: _read(options[option], hints.get(option), f"{name}.{option}") for option in texts}
     return dict(options) | read
-
-
-def _types_of_options(analysis: Analysis) -> dict[str, Any]:
-    """Return the types of the options alone: other types of an analysis may be imported for type checking only."""
-    parameters = inspect.signature(analysis).parameters.values()
-    options = {x.name: x.annotation for x in parameters if x.kind is x.KEYWORD_ONLY}
-    declared = type("Options", (), {"__annotations__": options})
-    return get_type_hints(declared, globalns=vars(sys.modules[inspect.unwrap(analysis).__module__]))
 
 
 def reads_fact(name: str, fact: Fact) -> bool:

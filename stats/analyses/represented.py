@@ -1,31 +1,26 @@
-"""Do probabilities, representations, answers and people rank the same items alike? And does a probe beat its nulls?
-
-Items are pairs by their differences, or single sentences by their scores.
-"""
+"""Do probabilities, representations, answers and people rank the same items alike? And does a probe beat its nulls?"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
 from pairbank.scoring.api.names import PROBE_GRAMMAR, PROBE_GRAMMAR_NULL
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, Rows, analysis, cells, groups
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.estimate import HUMAN, undefined
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.agreement import spearman
 from pairbank.stats.measures.paired_tests import paired_difference
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
 from pairbank.stats.wording import counts, median_and_span, with_interval
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 KINDS = "probabilities", "representations", "shuffled labels", "answers", "people"
 PROBABILITIES, REPRESENTATIONS, NULL, ANSWERS, PEOPLE = KINDS
@@ -52,9 +47,15 @@ def represented(tables: Sequence[ScoredFrame], context: Context) -> Result:
     leads = wider(pd.DataFrame([row for table in read for row in _beside_nulls(table, random)]))
     known = ranks[ranks["value"].notna()].assign(above=ranks["low"] > 0)
     named = {"median": ("value", "median"), "least": ("value", "min"), "most": ("value", "max")}
+    alike = Rows()
+    for group in groups(known, "corpus", "measures"):
+        of, is_one = group.frame, len(group.frame) == 1
+        row = dict(zip(("corpus", "measures"), group.key, strict=True))
+        row |= {"rho": with_interval(of.iloc[0]) if is_one else median_and_span(of["value"]), "n": counts(of["n"])}
+        alike.append(row | {"above 0": int(of["above"].sum()), "cases": len(of)})
     kinds = known.groupby("measures", sort=False).agg(**named, above=("above", "sum"), cases=("above", "size"))
     return Result(
-        tables={"alike": _alike(known), "ranks": ranks, "probes": leads.filter(regex="^(?!.*paradigms)")},
+        tables={"alike": pd.DataFrame(alike), "ranks": ranks, "probes": leads.filter(regex="^(?!.*paradigms)")},
         second_table="probes" if len(leads) else "",
         values={
             "kinds": kinds.sort_values("median", ascending=False, kind="stable").reset_index(),
@@ -63,29 +64,15 @@ def represented(tables: Sequence[ScoredFrame], context: Context) -> Result:
     )
 
 
-def _alike(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per corpus and two kinds: rho with its interval, or of several models and methods its range."""
-    rows = Rows()
-    for group in groups(ranks, "corpus", "measures"):
-        known = group.frame
-        rho = with_interval(known.iloc[0]) if len(known) == 1 else median_and_span(known["value"])
-        row = dict(zip(("corpus", "measures"), group.key, strict=True)) | {"rho": rho, "n": counts(known["n"])}
-        rows.append(row | {"above 0": int(known["above"].sum()), "cases": len(known)})
-    return pd.DataFrame(rows)
-
-
-def _measures(table: ScoredTable) -> Iterator[_Measure]:
-    """Yield what is known of a table's items; of probabilities the string's own."""
+def _ranks(table: ScoredTable) -> Iterator[dict[str, Any]]:
     pairs = any(scores.applies.any() for scores in table.methods)
     kinds = {table.reference: PROBABILITIES, PROBE_GRAMMAR: REPRESENTATIONS, PROBE_GRAMMAR_NULL: NULL}
+    measures = [_Measure(PEOPLE, HUMAN, table.human_delta if pairs else table.numbers("human_good"))]
     for scores in table.methods:
         if kind := kinds.get(scores.layout.method, ANSWERS if scores.layout.is_answer else ""):
-            yield _Measure(kind, scores.layout.method, scores.delta_nats if pairs else scores.sentence_score)
-    yield _Measure(PEOPLE, HUMAN, table.human_delta if pairs else table.numbers("human_good"))
-
-
-def _ranks(table: ScoredTable) -> Iterator[dict[str, Any]]:
-    in_order = sorted(_measures(table), key=lambda measure: KINDS.index(measure.kind))
+            values = scores.delta_nats if pairs else scores.sentence_score
+            measures.append(_Measure(kind, scores.layout.method, values))
+    in_order = sorted(measures, key=lambda measure: KINDS.index(measure.kind))
     texts = pd.factorize(table.frame.get("target_good", pd.Series(table.item_ids)))[0].astype(np.int64)
     is_repeated = (table.paradigms < 0).all() and texts.max(initial=0) + 1 < len(texts)  # as a sentence in contexts
     clusters = texts if is_repeated else table.paradigms
@@ -110,9 +97,9 @@ def _beside_nulls(table: ScoredTable, random: Sequence[ScoredTable]) -> Iterator
     paradigms = pd.Series(table.paradigms, index=table.item_ids)
     for name, (null, reason) in nulls.items() if len(credit) else ():
         gain = (credit - null).dropna()
-        lead = (
-            paired_difference(gain, clusters=paradigms[gain.index]) if len(gain) else undefined(reason, n=0, method="")
-        )
+        lead = undefined(reason, n=0, method="")
+        if len(gain):
+            lead = paired_difference(gain, clusters=paradigms[gain.index])
         row = {"corpus": table.corpus, "model": table.model, "null": name, "n": len(credit), "probe": credit.mean()}
         row |= {"with the null": null.mean()} | cells(lead, paradigms=True)
         yield row | {"reason": lead.reason or ""}

@@ -5,24 +5,20 @@ from __future__ import annotations
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
 from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, analysis, cells, typed
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.raters import alpha_of_counts
-from pairbank.stats.scored_table.method_scores import choices_of, shows_both
-from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
-    from pairbank.stats.scored_table.scored_table import ScoredTable
+from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame, choices_of, shows_both
+from pairbank.stats.scored_table.scored_table import PARADIGM, ScoredTable, read_table
 
 SAMPLES, ORDERS, WORDINGS = "sampled answers", "orders", "wordings"
 MODELS, PEOPLE = "models", "model and people"

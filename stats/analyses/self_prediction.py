@@ -1,31 +1,22 @@
-"""Introspection from answers alone: does a model predict its own answers better than other models predict them?
-
-In: one row per predictor, target and item, with the target's own answer and the predictor's prediction of it. Out: each
-model's accuracy about itself beside that of the others; and self-access, by crossed predictions on items that the two
-models answer alike, where whoever predicts by its own answer is as right about the other as about itself.
-"""
+"""Introspection from answers alone: does a model predict its own answers better than other models predict them?"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, Rows, analysis, cells, typed
 from pairbank.stats.estimates.bootstrap import wider
-from pairbank.stats.estimates.estimate import undefined
+from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.estimates.shares import STUDENT, mean_of_items
 from pairbank.stats.measures.accuracy import wilson
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.estimates.estimate import Estimate
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 KEYS = ["target", "item", "predictor"]
 NEEDED = (*KEYS, "prediction", "behaviour")

@@ -6,14 +6,16 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binom, rankdata, t
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, Rows, analysis, cells, charts, groups
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws, freedom, standard_error
 from pairbank.stats.estimates.shares import mean_of_items, signs
@@ -21,14 +23,10 @@ from pairbank.stats.figures.charts import curves as curve_chart
 from pairbank.stats.measures.accuracy import wilson_by_group
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.paired_tests import corrected
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import ModelFeatures
 from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
 from pairbank.stats.wording import number
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
-    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 ALPHA, N_PERMUTATIONS = 0.05, 4999
 LEAST_CHECKPOINTS, LEAST_PHENOMENA, LEAST_ITEMS, MOST_CURVES = 3, 5, 10, 8
@@ -67,10 +65,7 @@ def trajectories(tables: Sequence[ScoredFrame], context: Context) -> Result:
         values={
             "n_left_out": n_left_out,
             "n_agree": n_agree,
-            "ALPHA": ALPHA,
-            "LEAST_ITEMS": LEAST_ITEMS,
             "LEAST_PARADIGMS": LEAST_PARADIGMS,
-            "N_PERMUTATIONS": N_PERMUTATIONS,
             "reference_of": reference_of,
         },
         charts=(
@@ -102,9 +97,6 @@ def trajectories(tables: Sequence[ScoredFrame], context: Context) -> Result:
             ),
         ),
     )
-
-
-# Runs -----------------------------------------------------------------------------------------------------------------
 
 
 class Run(NamedTuple):
@@ -165,9 +157,6 @@ def runs_of(tables: Sequence[ScoredFrame], features: Mapping[str, ModelFeatures]
             f"training_tokens or training_words in their signatures; found {', '.join(t.model for t in tables[:5])}"
         )
     return runs
-
-
-# Numbers --------------------------------------------------------------------------------------------------------------
 
 
 def _learnt(run: Run, method: str, curves: Rows, onsets: Rows) -> int:
@@ -232,9 +221,6 @@ def above_chance(gains: FloatArray, paradigms: IntArray) -> FloatArray:
     """Return one-sided p-values of mean gains above 0: exact sign tests and, over ten paradigms or more, t tests.
 
     The larger of both counts, so that a claim holds for other items and for other paradigms like these.
-
-    >>> above_chance(np.array([[1.0] * 5, [0.0] * 5]), np.full(5, -1)).round(5).tolist()
-    [0.03125, 1.0]
     """
     right, wrong = ((gains * sign > 0).sum(axis=1) for sign in (1, -1))
     over_items: FloatArray = np.where(right + wrong > 0, binom.sf(right - 1, right + wrong, 0.5), 1.0)
@@ -266,9 +252,6 @@ def _next_words(run: Run) -> Iterator[dict[str, Any]]:
             yield row
 
 
-# Order of runs --------------------------------------------------------------------------------------------------------
-
-
 def order_table(onsets: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFrame:
     """Return Spearman's rho of every two runs over the phenomena that both have, with permutation tests."""
     rows = Rows()
@@ -289,12 +272,7 @@ def order_table(onsets: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFra
 
 
 def rank_agreement(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> tuple[float, float]:
-    """Return Spearman's rho (ties share ranks) and its two-sided p-value by permutations; NaN where one is constant.
-
-    >>> rho, p = rank_agreement(np.arange(8.0), np.arange(8.0), np.random.default_rng(0))
-    >>> rho, p < 0.002
-    (1.0, True)
-    """
+    """Return Spearman's rho (ties share ranks) and its two-sided p-value by permutations; NaN where one is constant."""
     a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (x, y))
     scale = float(np.sqrt((a @ a) * (b @ b)))
     if scale == 0:

@@ -1,8 +1,4 @@
-"""The figures of Hu et al. 2026: of the tables of the section on grammaticality.
-
-Figure 2a, scatters of the two strings of a pair; 2b, r by minimalness; 4a and 5, distributions of good and bad strings;
-4b, areas; 6, ROC curves. Every model is a line, a point or a panel of its own.
-"""
+"""Figures of Hu et al. 2026: 2a scatters of both sides, 2b r by minimalness, 4a and 5 strings, 4b areas, 6 ROC."""
 
 from __future__ import annotations
 
@@ -10,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.names import is_string_logprob
 from pairbank.stats.analyses.by_distance import bin_charts
-from pairbank.stats.analyses.form import Chart, groups, records, where
+from pairbank.stats.analyses.form import Chart, equal_steps, groups, records, where
 from pairbank.stats.figures.charts import areas, distributions, pages, place_text, roc_curves, roc_panels
 from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
 from pairbank.stats.scored_table.scored_table import SummaryRow, is_reference
@@ -49,7 +44,7 @@ def string_charts(tables: Mapping[str, pd.DataFrame], points: Sequence[pd.DataFr
         models = list(corpus.frame["model"].unique())
         for nth, shown in pages(models, MOST_ROWS):
             yield Chart(
-                name=f"distributions {corpus.key[0]}{_page(nth, shown, models)}",
+                name=f"distributions {corpus.key[0]}{f' {nth}' if len(shown) < len(models) else ''}",
                 caption="distributions_of",
                 draw=partial(distributions, corpus.frame[corpus.frame["model"].isin(shown)]),
                 values={"corpus": corpus.key[0], "n_models": len(models)},
@@ -57,14 +52,10 @@ def string_charts(tables: Mapping[str, pd.DataFrame], points: Sequence[pd.DataFr
     yield from _curves(tables["roc"], where(tables["separability"], metric="auc"))
 
 
-def _page(nth: int, shown: Sequence[str], models: Sequence[str]) -> str:
-    return f" {nth}" if len(shown) < len(models) else ""
-
-
 def points_of(scored: ScoredStrings, place: SummaryRow) -> pd.DataFrame:
     """Return the two scores of each pair, at most `MOST_POINTS`, with what a scatter's panel says of all of them."""
     n_pairs = scored.good.size
-    kept = np.unique(np.linspace(0, n_pairs - 1, min(n_pairs, MOST_POINTS)).round().astype(np.int64))
+    kept = equal_steps(n_pairs, MOST_POINTS)
     names = {"model": place.model, "corpus": place.corpus, "method": place.method, "n_pairs": n_pairs}
     return pd.DataFrame({**names, "good": scored.good[kept], "bad": scored.bad[kept]})
 
@@ -106,7 +97,7 @@ def _cells(points: pd.DataFrame, models: Sequence[str]) -> Iterator[Chart]:
     points = points.rename(columns={"bad": "x", "good": "y"})
     for nth, shown in pages(models, MOST_CELL_ROWS):
         yield Chart(
-            name=f"scatter{_page(nth, shown, models)}",
+            name=f"scatter{f' {nth}' if len(shown) < len(models) else ''}",
             caption="scatter_of_many",
             draw=partial(
                 scatter_cells,

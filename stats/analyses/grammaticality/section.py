@@ -7,6 +7,7 @@ grammatical from ungrammatical strings well (3), although the better string of a
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,10 +23,10 @@ from pairbank.arrays import BoolArray, FloatArray
 from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, DISTANCES, close_pairs, rows_by_bin
-from pairbank.stats.analyses.form import Result, Rows, analysis, range_table, where
+from pairbank.stats.analyses.form import Result, Rows, analysis, groups, range_table, where
 from pairbank.stats.analyses.grammaticality.figures import MOST_POINTS, points_of, string_charts
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
-from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.distance_bins import counts_lower_when_far
@@ -63,7 +64,9 @@ def grammaticality(tables: Sequence[ScoredFrame], context: Context, *, filtered:
     made = _Made(context.rng)
     for part in (part for table in used for part in read_table(table).parts()):
         if part.corpus not in made.nulls:
-            made.nulls[part.corpus] = list(null_rows(part))
+            counts = null_of(part)
+            place = SummaryRow(model=UNIGRAM, corpus=part.corpus, group_by="all", group="", method=DIRECT)
+            made.nulls[part.corpus] = [*itertools.chain(*predictions(counts, place).values())] if counts else []
         for scored in scored_strings(part):
             made.add(scored, SummaryRow(method=scored.method, **part.place))
     of_nulls, _ = close_pairs([null for null in context.nulls if null.corpus in made.nulls], filtered)
@@ -72,10 +75,21 @@ def grammaticality(tables: Sequence[ScoredFrame], context: Context, *, filtered:
     if not made.rows["separability"]:
         return Result()
     made.add_pools()
-    return _result(made.tables(), made, filters)
+    return _result(made, filters)
 
 
-def _result(tables: dict[str, pd.DataFrame], made: _Made, filters: Rows) -> Result:
+def _result(made: _Made, filters: Rows) -> Result:
+    tables = {
+        "correlation": long_table(made.rows["correlation"]),
+        "with_people": long_table(made.rows["with_people"]),
+        "by_bin": long_table(made.rows["by_bin"], BIN_COLUMNS),
+        "by_bin_people": long_table(made.rows["by_bin_people"], BIN_COLUMNS),
+        "separability": long_table(made.rows["separability"]),
+        "null": long_table([row for rows in made.nulls.values() for row in rows]),
+        "roc": pd.concat(made.curves, ignore_index=True),
+        "distributions": pd.concat(made.histograms, ignore_index=True),
+        "null_by_bin": long_table(made.rows["null_by_bin"], BIN_COLUMNS),
+    }
     shown = {name: wider(table) for name, table in tables.items()}
     whole = {name: where(shown[name], group_by="all") for name in ("correlation", "with_people", "separability")}
     areas, accuracies = (where(whole["separability"], metric=metric) for metric in ("auc", "accuracy"))
@@ -101,20 +115,14 @@ def _result(tables: dict[str, pd.DataFrame], made: _Made, filters: Rows) -> Resu
             "bins_of_people": made.ends_of_bins(shown["by_bin_people"], "pearson_human"),
             "ends_by_corpus": ends_by_corpus(where(shown["by_bin"][is_reference(shown["by_bin"])], subset="")),
             "p_by_corpus": partial(made.p_of_falls, "pearson_sides", "cosine_distance"),
-            "N_PERMUTATIONS": N_PERMUTATIONS,
             "null_by_bin": shown["null_by_bin"],
             "null_ends_by_corpus": ends_by_corpus(shown["null_by_bin"]),
             "lacking": lacking(made.without, areas),
             "medians": medians.to_dict(),
-            "LEAST_ITEMS": LEAST_ITEMS,
-            "LEAST_IN_BIN": LEAST_IN_BIN,
             "LEAST_PARADIGMS": LEAST_PARADIGMS,
             "MOST_POINTS": MOST_POINTS,
         },
     )
-
-
-# Numbers of sentences -------------------------------------------------------------------------------------------------
 
 
 def beside_nulls(rows: pd.DataFrame, null: pd.DataFrame, metric: str) -> Rows:
@@ -143,12 +151,8 @@ def exceeds(value: ArrayLike, low: ArrayLike, null: ArrayLike, null_high: ArrayL
 
 def ends_by_corpus(binned: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the first and the last r of each model over bins of cosine distance, for corpora with several bins."""
-    known = where(binned[binned["value"].notna()], group_by="cosine_distance")
-    return {
-        str(corpus): _ends(["model"], rows)
-        for corpus, rows in known.groupby("corpus", sort=False)
-        if rows["bin"].nunique() > 1
-    }
+    by_corpus = groups(where(binned[binned["value"].notna()], group_by="cosine_distance"), "corpus")
+    return {str(x.key[0]): _ends(["model"], x.frame) for x in by_corpus if x.frame["bin"].nunique() > 1}
 
 
 def _ends(keys: list[str], binned: pd.DataFrame) -> pd.DataFrame:
@@ -170,9 +174,6 @@ def lacking(without: Mapping[tuple[str, str], str], areas: pd.DataFrame) -> Rows
     ]
 
 
-# Strings --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredStrings:
     """The strings of one table with one linking function."""
@@ -189,13 +190,6 @@ class ScoredStrings:
     """The pairs' rows."""
     n_rows: int
     """Rows the function applies to, identical sides included."""
-
-    @property
-    def language(self) -> str:
-        """The language of the pairs or sentences; empty where there are several."""
-        frame = self.pairs.frame
-        result = set(frame["language"]) if "language" in frame.columns else {""}
-        return str(result.pop()) if len(result) == 1 else ""
 
 
 def scored_strings(table: ScoredTable) -> Iterator[ScoredStrings]:
@@ -266,29 +260,47 @@ def unigram_logprobs(texts: Sequence[str]) -> FloatArray:
     return np.array([sum(np.log(counts[word] / total) for word in words) for words in cut], dtype=np.float64)
 
 
-def null_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
-    """Yield what word counts alone give of the predictions, on the pairs of whole strings of a corpus."""
+def null_of(table: ScoredTable) -> ScoredStrings | None:
+    """Return the pairs of whole strings of a corpus by word counts alone; None of too few."""
     used = table.rows(table.has_value("task", *STRING_TASKS)).choices
     if not {"target_good", "target_bad"} <= {*used.frame.columns}:
-        return
+        return None
     kept = used.rows((used.frame["target_good"].notna() & used.frame["target_bad"].notna()).to_numpy(dtype=np.bool_))
     n = len(kept.frame)
     if n < LEAST_RATED:
-        return
+        return None
     both = unigram_logprobs([*kept.frame["target_good"], *kept.frame["target_bad"]])
-    good, bad, human = both[:n], both[n:], kept.human_delta
-    place = SummaryRow(model=UNIGRAM, corpus=table.corpus, group_by="all", group="", method=DIRECT)
-    paradigms = kept.paradigms
-    yield replace(place, metric="pearson_sides").row(pearson(good, bad, clusters=paradigms), n_rows=n)
-    rated = ~np.isnan(human)
+    return ScoredStrings(
+        method=DIRECT,
+        good=both[:n],
+        bad=both[n:],
+        human_delta=kept.human_delta,
+        strings=pooled_pairs(both[:n], both[n:]),
+        pairs=kept,
+        n_rows=n,
+    )
+
+
+def predictions(scored: ScoredStrings, place: SummaryRow) -> dict[str, Rows]:
+    """Return r of the two sides, r with people, and how well scores separate the strings, as rows by table."""
+    rows: dict[str, Rows] = {"correlation": [], "with_people": [], "separability": []}
+    paradigms, delta, rated = scored.pairs.paradigms, scored.good - scored.bad, ~np.isnan(scored.human_delta)
+    if scored.good.size:
+        r = pearson(scored.good, scored.bad, clusters=paradigms)
+        rows["correlation"].append(replace(place, metric="pearson_sides").row(r, n_rows=scored.n_rows))
     if rated.sum() >= LEAST_RATED:
-        estimate = pearson(good[rated] - bad[rated], human[rated], clusters=paradigms[rated])
-        yield replace(place, versus="human", metric="pearson_human").row(estimate, n_rows=int(rated.sum()))
-    yield replace(place, metric="auc").row(auc(pooled_pairs(good, bad), clusters=paradigms), n_rows=n)
-    yield replace(place, metric="accuracy").row(accuracy(good - bad, clusters=paradigms), n_rows=n)
-
-
-# Rows -----------------------------------------------------------------------------------------------------------------
+        r = pearson(delta[rated], scored.human_delta[rated], clusters=paradigms[rated])
+        human = replace(place, versus="human", metric="pearson_human")
+        rows["with_people"].append(human.row(r, n_rows=int(rated.sum())))
+    if not scored.strings.problem:
+        none = undefined("single labelled sentences make no pairs", n=0, method="none")
+        estimates = {
+            "auc": auc(scored.strings, clusters=paradigms),
+            "accuracy": accuracy(delta, clusters=paradigms) if delta.size else none,
+        }
+        for metric, estimate in estimates.items():
+            rows["separability"].append(replace(place, metric=metric).row(estimate, n_rows=scored.n_rows))
+    return rows
 
 
 class _Made:
@@ -309,30 +321,19 @@ class _Made:
         self.without: dict[tuple[str, str], str] = {}
         """Corpus and method -> why its strings have no area."""
 
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the long tables."""
-        return {
-            "correlation": long_table(self.rows["correlation"]),
-            "with_people": long_table(self.rows["with_people"]),
-            "by_bin": long_table(self.rows["by_bin"], BIN_COLUMNS),
-            "by_bin_people": long_table(self.rows["by_bin_people"], BIN_COLUMNS),
-            "separability": long_table(self.rows["separability"]),
-            "null": long_table([row for rows in self.nulls.values() for row in rows]),
-            "roc": pd.concat(self.curves, ignore_index=True),
-            "distributions": pd.concat(self.histograms, ignore_index=True),
-            "null_by_bin": long_table(self.rows["null_by_bin"], BIN_COLUMNS),
-        }
-
     def add(self, scored: ScoredStrings, place: SummaryRow) -> None:
         """Add what one method says of one corpus, or one of its subsets."""
         is_whole = not place.group
+        for name, rows in predictions(scored, place).items():
+            self.rows[name] += rows
         if scored.good.size:
             sides = replace(place, metric="pearson_sides")
-            self.rows["correlation"].append(sides.row(_of_sides(scored), n_rows=scored.n_rows))
-            self.rows["with_people"] += _with_people(scored, place)
-            if is_string_logprob(place.method):
-                self.rows["by_bin_people"] += _with_people_by_bin(scored, place)
             self.rows["by_bin"] += rows_by_bin(scored.pairs, scored.good, scored.bad, sides)
+            rated = ~np.isnan(scored.human_delta)
+            if is_string_logprob(place.method) and rated.sum() >= LEAST_RATED:
+                human = replace(place, versus="human", metric="pearson_human")
+                delta, of_people = (scored.good - scored.bad)[rated], scored.human_delta[rated]
+                self.rows["by_bin_people"] += rows_by_bin(scored.pairs.rows(rated), delta, of_people, human)
             if is_whole:
                 self.points.append(points_of(scored, place))
                 if place.method == scored.pairs.reference:
@@ -341,19 +342,18 @@ class _Made:
             if is_whole:
                 self.without.setdefault((place.corpus, place.method), scored.strings.problem)
             return
-        self.rows["separability"] += _separation(scored, place)
         self._add_curve(scored.strings, place, is_whole=is_whole)
-        if is_whole and scored.language:
-            self.pools[place.model, scored.language, scored.method][place.corpus] = scored.strings
+        languages = {*scored.pairs.frame.get("language", ())}
+        if is_whole and len(languages) == 1:
+            self.pools[place.model, languages.pop(), scored.method][place.corpus] = scored.strings
 
     def add_null_model(self, table: ScoredTable) -> None:
         """Add what a model with random weights gives of the predictions."""
         for scored in scored_strings(table):
             if scored.method == table.reference and scored.good.size:
                 place = SummaryRow(method=scored.method, **table.place)
+                self.nulls[table.corpus] += itertools.chain(*predictions(scored, place).values())
                 sides = replace(place, metric="pearson_sides")
-                rows = [sides.row(_of_sides(scored), n_rows=scored.n_rows), *_with_people(scored, place)]
-                self.nulls[table.corpus] += [*rows, *_separation(scored, place)]
                 self.rows["null_by_bin"] += rows_by_bin(scored.pairs, scored.good, scored.bad, sides)
 
     def ends_of_bins(self, binned: pd.DataFrame, metric: str) -> dict[str, Any]:
@@ -384,10 +384,8 @@ class _Made:
         for metric, x, y in (("pearson_sides", scored.good, scored.bad), ("pearson_human", delta, scored.human_delta)):
             for column in DISTANCES:
                 rows = {"item_id": frame["item_id"], "paradigm": paradigm, "distance": scored.pairs.numbers(column)}
-                pairs = pd.DataFrame(rows | {"model": place.model, "x": x, "y": y}).dropna(
-                    subset=["distance", "x", "y"]
-                )
-                self.by_distance[metric, column, place.corpus].append(pairs)
+                pairs = pd.DataFrame(rows | {"model": place.model, "x": x, "y": y})
+                self.by_distance[metric, column, place.corpus].append(pairs.dropna(subset=["distance", "x", "y"]))
 
     def add_pools(self) -> None:
         """Add what one threshold does on the strings of all corpora of a language together, where there are several."""
@@ -405,34 +403,3 @@ class _Made:
         self.curves.append(pd.DataFrame(names | {"subset": place.group, "method": place.method} | rates))
         if is_whole:
             self.histograms.append(histogram(strings, names | {"method": place.method}))
-
-
-def _of_sides(scored: ScoredStrings) -> Estimate:
-    return pearson(scored.good, scored.bad, clusters=scored.pairs.paradigms)
-
-
-def _with_people(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    rated = ~np.isnan(scored.human_delta)
-    if rated.sum() >= LEAST_RATED:
-        delta = scored.good[rated] - scored.bad[rated]
-        estimate = pearson(delta, scored.human_delta[rated], clusters=scored.pairs.paradigms[rated])
-        yield replace(place, versus="human", metric="pearson_human").row(estimate, n_rows=int(rated.sum()))
-
-
-def _with_people_by_bin(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    rated = ~np.isnan(scored.human_delta)
-    if rated.sum() >= LEAST_RATED:
-        delta, human = (scored.good - scored.bad)[rated], scored.human_delta[rated]
-        current = replace(place, versus="human", metric="pearson_human")
-        yield from rows_by_bin(scored.pairs.rows(rated), delta, human, current)
-
-
-def _separation(scored: ScoredStrings, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    current = replace(place, metric="auc")
-    yield current.row(auc(scored.strings, clusters=scored.pairs.paradigms), n_rows=scored.n_rows)
-    current = replace(place, metric="accuracy")
-    if scored.good.size:
-        estimate = accuracy(scored.good - scored.bad, clusters=scored.pairs.paradigms)
-    else:
-        estimate = undefined("single labelled sentences make no pairs", n=0, method="none")
-    yield current.row(estimate, n_rows=scored.n_rows)

@@ -8,40 +8,28 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
+from pairbank.stats.analyses.introspection import model_pairs, tables
 from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
-from pairbank.stats.analyses.introspection.model_pairs import (
-    big_models,
-    mean_over_prompts,
-    of_models,
-    pair_correlations,
-    pair_table,
-    resampled_correlations,
-    words,
-)
-from pairbank.stats.analyses.introspection.tables import (
-    SIMILARITY_TABLE,
-    by_match_type,
-    consistency_by_self,
-    consistency_by_similarity,
-    consistency_by_size,
-    correctness_by_size,
-)
 from pairbank.stats.estimates.bootstrap import percentile_estimate
 from pairbank.stats.estimates.estimate import Estimate, undefined
 from pairbank.stats.estimates.shares import signs
-from pairbank.stats.scored_table.model_features import MATCH_TYPES, OTHER, SEED_VARIANT, SELF, UNDECLARED, match_type
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations, ResampledCorrelations
-    from pairbank.stats.measures.regression import Coefficient, Regression
-    from pairbank.stats.scored_table.model_features import ModelFeatures
-    from pairbank.stats.scored_table.scored_table import DeltaStack
+from pairbank.stats.measures.regression import Coefficient, Regression
+from pairbank.stats.scored_table.model_features import (
+    MATCH_TYPES,
+    OTHER,
+    SEED_VARIANT,
+    SELF,
+    UNDECLARED,
+    ModelFeatures,
+    match_type,
+)
+from pairbank.stats.scored_table.scored_table import DeltaStack
 
 ANY_OTHER = "any other model"
 _DIGITS = 10
@@ -65,11 +53,13 @@ class SelfContrast:
 
 
 def self_contrasts(
-    pairs: PairCorrelations, resampled: ResampledCorrelations, match_types: Sequence[str], *, level: float = 0.95
+    pairs: model_pairs.PairCorrelations,
+    resampled: model_pairs.ResampledCorrelations,
+    match_types: Sequence[str],
 ) -> tuple[SelfContrast, ...]:
     """Return the contrast of self with each match type that occurs, and with all other models together."""
     x, y = pairs.direct_direct.reshape(1, -1), pairs.meta_direct.reshape(1, -1)
-    mean = mean_over_prompts(resampled.meta_direct_by_prompt)
+    mean = model_pairs.mean_over_prompts(resampled.meta_direct_by_prompt)
     draws = resampled.direct_direct.reshape(len(mean), -1), mean.reshape(len(mean), -1)
     used = ~np.isnan(x[0]) & ~np.isnan(y[0])
     kinds = [kind for kind in MATCH_TYPES if kind in set(match_types)]
@@ -83,17 +73,20 @@ def self_contrasts(
             if name == SELF:
                 continue
             n_pairs = int((used & (labels == nth)).sum())
-            few = "" if n_self and n_pairs else words().render("few_pairs", n_self, n_pairs)
-            reasons = few or "r is undefined for these items", few or words().render("similarity_does_not_vary")
+            few = "" if n_self and n_pairs else model_pairs.words().render("few_pairs", n_self, n_pairs)
+            reasons = (
+                few or "r is undefined for these items",
+                few or model_pairs.words().render("similarity_does_not_vary"),
+            )
             plain, at_equal_similarity = (
-                undefined(reason, n=pairs.n_items_direct, method=resampled.method, level=level)
+                undefined(reason, n=pairs.n_items_direct, method=resampled.method)
                 if math.isnan(value[0, nth])
                 else percentile_estimate(
                     float(value[0, nth]),
                     spread[:, nth].round(_DIGITS),
                     n=pairs.n_items_direct,
                     method=resampled.method,
-                    level=level,
+                    level=0.95,
                 )
                 for value, spread, reason in zip(values, spreads, reasons, strict=True)
             )
@@ -182,7 +175,7 @@ def published_test(fit: Regression, *, n_models: int) -> PublishedTest:
     kinds = tuple(c for c in fit.coefficients if c.term in MATCH_TYPES and c.term != SELF)
     reason = None
     if n_models < LEAST_MODELS:
-        reason = words().render("few_models", n_models, LEAST_MODELS)
+        reason = model_pairs.words().render("few_models", n_models, LEAST_MODELS)
     elif not kinds:
         reason = "no pair of different models has a defined correlation"
     elif any(math.isnan(coefficient.p_value) for coefficient in kinds):
@@ -242,11 +235,13 @@ def introspect(
     n_resamples: int = 1000,
 ) -> Introspection:
     """Return the analysis of a stack of deltas."""
-    pairs = pair_table(stack, features)
+    pairs = model_pairs.pair_table(stack, features)
     name = json.dumps(["introspection", stack.corpus, items]).encode()
     key = int.from_bytes(hashlib.blake2b(name, digest_size=16).digest(), "big")
-    correlations = pair_correlations(stack)
-    resampled = resampled_correlations(stack, rng=np.random.default_rng([seed, key]), n_resamples=n_resamples)
+    correlations = model_pairs.pair_correlations(stack)
+    resampled = model_pairs.resampled_correlations(
+        stack, rng=np.random.default_rng([seed, key]), n_resamples=n_resamples
+    )
     regressions = dict(_regressions(stack, pairs, features))
     n_models = int(((pairs["match_type"] == SELF) & pairs["meta_direct"].notna()).sum())
     return Introspection(
@@ -259,7 +254,7 @@ def introspect(
         regressions=regressions,
         contrasts=self_contrasts(correlations, resampled, pairs["match_type"].tolist()),
         own=own_advantage(stack, correlations, features),
-        published=published_test(regressions[SIMILARITY_TABLE], n_models=n_models),
+        published=published_test(regressions[tables.SIMILARITY_TABLE], n_models=n_models),
     )
 
 
@@ -268,17 +263,17 @@ def _regressions(
 ) -> Iterator[tuple[str, Regression]]:
     """Yield the published regressions; those on big models and on seed variants where there are at least two."""
     if stack.has_truth:
-        yield "Table 5: correctness by method and size", correctness_by_size(_cells(stack, features))
-    yield "Table 6: consistency by size", consistency_by_size(pairs)
-    yield SIMILARITY_TABLE, consistency_by_similarity(pairs)
-    big = big_models(pairs)
+        yield "Table 5: correctness by method and size", tables.correctness_by_size(_cells(stack, features))
+    yield "Table 6: consistency by size", tables.consistency_by_size(pairs)
+    yield tables.SIMILARITY_TABLE, tables.consistency_by_similarity(pairs)
+    big = model_pairs.big_models(pairs)
     if len(big) > 1:
-        yield "Table 7b: as 7a, models of 70 billion parameters or more", consistency_by_similarity(big)
+        yield "Table 7b: as 7a, models of 70 billion parameters or more", tables.consistency_by_similarity(big)
     for family, siblings in with_seed_variants(stack.models, features).items():
-        fit = consistency_by_self(of_models(pairs, siblings))
+        fit = tables.consistency_by_self(model_pairs.of_models(pairs, siblings))
         yield f"Table 8: consistency by self, {family}, a family with seed variants", fit
-    yield "section 3.2.2: consistency by match type", by_match_type(pairs)
-    yield "section 3.2.2: similarity by match type", by_match_type(pairs, outcome="direct_direct")
+    yield "section 3.2.2: consistency by match type", tables.by_match_type(pairs)
+    yield "section 3.2.2: similarity by match type", tables.by_match_type(pairs, outcome="direct_direct")
 
 
 def with_seed_variants(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> dict[str, list[str]]:

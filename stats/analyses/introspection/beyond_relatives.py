@@ -1,35 +1,21 @@
-"""Do answers follow a model's own probabilities beyond its relatives'? Numbers per model in, intervals and answer out.
-
-Every sentence follows from numbers alone; `docs/validation.md` lists with each how often it is wrong.
-"""
+"""Do answers follow a model's own probabilities beyond its relatives'? Error rates are in docs/validation.md."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import stdtrit
 
-from pairbank.stats.analyses.introspection.model_pairs import words
-from pairbank.stats.analyses.introspection.relatives import (
-    LEAST_YARDSTICK,
-    Comparison,
-    ModelAdvantages,
-    closest_relatives,
-    mean_partial,
-    model_advantages,
-    most_similar,
-)
+from pairbank.arrays import FloatArray
+from pairbank.stats.analyses.introspection import relatives
+from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations, words
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations
-    from pairbank.stats.scored_table.model_features import ModelFeatures
-    from pairbank.stats.scored_table.scored_table import DeltaStack
+from pairbank.stats.scored_table.model_features import ModelFeatures
+from pairbank.stats.scored_table.scored_table import DeltaStack
 
 METHOD, CLUSTERED = "random-effects-t", "random-effects-t, paradigms drawn"
 POWER = 0.8
@@ -53,7 +39,7 @@ class OwnAdvantage:
     """Mean r of answers with own direct differences given those of all other models; no test."""
     smallest: float
     """The minimum detectable advantage over relatives, with a power of 0.80; NaN without an interval."""
-    models: ModelAdvantages
+    models: relatives.ModelAdvantages
     """Over relatives, by model."""
     n_models: int
     """Models with an advantage over relatives."""
@@ -98,29 +84,29 @@ class OwnAdvantage:
 
 
 def own_advantage(
-    stack: DeltaStack, pairs: PairCorrelations, features: Mapping[str, ModelFeatures | None], *, level: float = 0.95
+    stack: DeltaStack, pairs: PairCorrelations, features: Mapping[str, ModelFeatures | None]
 ) -> OwnAdvantage:
     """Return the advantage of own probabilities over relatives', over the most similar model's, and partial r."""
     read = np.flatnonzero(~np.isnan(np.diag(pairs.direct_direct))).tolist()
     n_items = int(pairs.n_items_by_prompt.max(initial=0))
-    declared = closest_relatives(stack.models, features, read=read)
-    models = model_advantages(stack, declared)
+    declared = relatives.closest_relatives(stack.models, features, read=read)
+    models = relatives.model_advantages(stack, declared)
     present = np.flatnonzero(~np.isnan(models.value)).tolist()
     families = [str(known.family) if (known := features.get(name)) else name for name in stack.models]
     n_paradigms = 0 if stack.clusters is None else int(stack.clusters.max()) + 1
     reason = _why_not(stack.models, features, declared)
-    over_relatives, smallest = over_models(models, families, n_items=n_items, level=level, reason=reason)
+    over_relatives, smallest = over_models(models, families, n_items=n_items, reason=reason)
     asked = present or np.flatnonzero(~np.isnan(np.diag(pairs.meta_direct))).tolist()
-    similar = model_advantages(stack, most_similar(pairs.direct_direct, read=read, asked=asked))
+    similar = relatives.model_advantages(stack, relatives.most_similar(pairs.direct_direct, read=read, asked=asked))
     reason = "needs a third model, and direct differences of models that are alike"
-    over_similar, _ = over_models(similar, families, n_items=n_items, level=level, reason=reason)
+    over_similar, _ = over_models(similar, families, n_items=n_items, reason=reason)
     if over_similar.is_defined and not present:
         reason = words().render("no_test")
-        over_similar = without_interval(over_similar.value, reason, n=n_items, method=METHOD, level=level)
+        over_similar = without_interval(over_similar.value, reason, n=n_items, method=METHOD)
     return OwnAdvantage(
         over_relatives=over_relatives,
         over_most_similar=over_similar,
-        partial=mean_partial(pairs, n_items=n_items),
+        partial=relatives.mean_partial(pairs, n_items=n_items),
         smallest=smallest,
         models=models,
         n_models=len(present),
@@ -131,12 +117,12 @@ def own_advantage(
 
 
 def over_models(
-    models: ModelAdvantages, families: list[str], *, n_items: int, level: float, reason: str
+    models: relatives.ModelAdvantages, families: list[str], *, n_items: int, reason: str
 ) -> tuple[Estimate, float]:
     """Return the mean over families (over models, where there are fewer than three) and the smallest effect."""
     present = np.flatnonzero(~np.isnan(models.value))
     if not len(present):
-        return undefined(reason, n=n_items, method=METHOD, level=level), math.nan
+        return undefined(reason, n=n_items, method=METHOD), math.nan
     by_family = ([model for model in present if families[model] == family] for family in dict.fromkeys(families))
     units = [members for members in by_family if members]
     if len(units) < LEAST_FAMILIES:
@@ -148,14 +134,14 @@ def over_models(
     why = f"{n_items} items, and an interval of this kind needs {LEAST_ITEMS}" if n_items < LEAST_ITEMS else ""
     if why or not error > 1e-9:
         why = why or "the items leave no spread"
-        return without_interval(value, why, n=n_items, method=METHOD, level=level), math.nan
+        return without_interval(value, why, n=n_items, method=METHOD), math.nan
     freedom = models.freedom  # from a pair of relatives, no spread between models is known
     if len(units) >= LEAST_FAMILIES:
         freedom = min(len(units) - 1, freedom)
-    half, reach = (float(stdtrit(freedom, share)) * error for share in ((1 + level) / 2, POWER))
+    half, reach = (float(stdtrit(freedom, share)) * error for share in (0.975, POWER))
     low, high, smallest = (round(end, _DIGITS) for end in (value - half, value + half, half + reach))
     method = METHOD if math.isinf(models.freedom) else CLUSTERED
-    return Estimate(value=value, low=low, high=high, n=n_items, method=method, level=level), smallest
+    return Estimate(value=value, low=low, high=high, n=n_items, method=method), smallest
 
 
 def _excess_variance(values: FloatArray, influence: FloatArray) -> float:
@@ -169,10 +155,10 @@ def _excess_variance(values: FloatArray, influence: FloatArray) -> float:
 
 
 def _why_not(
-    models: tuple[str, ...], features: Mapping[str, ModelFeatures | None], declared: tuple[Comparison, ...]
+    models: tuple[str, ...], features: Mapping[str, ModelFeatures | None], declared: tuple[relatives.Comparison, ...]
 ) -> str:
     if declared:
-        return words().render("no_reliable_relative", LEAST_YARDSTICK)
+        return words().render("no_reliable_relative", relatives.LEAST_YARDSTICK)
     if len(models) < 2:
         return "one model alone has no relatives"
     families = [known.family for name in models if (known := features.get(name)) is not None]

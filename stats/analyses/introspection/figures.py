@@ -1,13 +1,10 @@
-"""Figures of the introspection report: in, its analyses and shares; out, charts.
-
-Song, Hu & Mahowald 2025, figures 2a and 8 (accuracy), 5 (kappa), 2b, 6 and 9 (r of every pair), 10 (seed variants).
-"""
+"""Figures of Song, Hu & Mahowald 2025: 2a and 8 accuracy, 5 kappa, 2b, 6 and 9 r of every pair, 10 seed variants."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,13 +16,10 @@ from pairbank.stats.analyses.introspection.tables import ACCURACY, by_result, me
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.models import matrices, over_models
 from pairbank.stats.figures.scatters import scatter, scatter_grid
-from pairbank.stats.scored_table.model_features import MATCH_TYPES, SELF, by_family, by_size, size_breaks
+from pairbank.stats.scored_table.model_features import MATCH_TYPES, SELF, ModelFeatures, by_family, by_size, size_breaks
 from pairbank.stats.scored_table.scored_table import is_reference, reference_names
 
-if TYPE_CHECKING:
-    from pairbank.stats.scored_table.model_features import ModelFeatures
-
-    Features = Mapping[str, ModelFeatures | None]
+Features = Mapping[str, ModelFeatures | None]
 
 SCATTERS = "scatters"
 """Name of the chart of several corpora."""
@@ -144,7 +138,11 @@ def model_charts(
         yield Chart(name="kappa", caption="kappa", draw=draw, values=values)
     for result in results:
         if result.pairs["meta_direct"].notna().any():
-            yield _pairs(result, by_size(result.models, features))
+            columns = {"Direct of A, Direct of B": "direct_direct", "Direct of A, Meta of B": "meta_direct"}
+            in_order = by_size(result.models, features)
+            panels = {heading: _matrix(result.pairs, column, in_order) for heading, column in columns.items()}
+            draw = partial(matrices, panels, value_label="Pearson r", x_label="B", y_label="A, read directly")
+            yield Chart(name=file_label(result, "pairs"), caption="heat_maps", draw=draw, values={"result": result})
     yield from _seed_variants(results, features)
 
 
@@ -162,15 +160,6 @@ def _matrix(pairs: pd.DataFrame, value: str, models: Sequence[str]) -> pd.DataFr
     """Return r as a matrix: A, read directly, in rows; B in columns."""
     wide = pairs.pivot_table(index="direct_model", columns="meta_model", values=value, dropna=False)
     return wide.reindex(index=list(models), columns=list(models))
-
-
-def _pairs(result: Introspection, models: Sequence[str]) -> Chart:
-    panels = {
-        "Direct of A, Direct of B": _matrix(result.pairs, "direct_direct", models),
-        "Direct of A, Meta of B": _matrix(result.pairs, "meta_direct", models),
-    }
-    draw = partial(matrices, panels, value_label="Pearson r", x_label="B", y_label="A, read directly")
-    return Chart(name=file_label(result, "pairs"), caption="heat_maps", draw=draw, values={"result": result})
 
 
 def _seed_variants(results: Sequence[Introspection], features: Features) -> Iterator[Chart]:

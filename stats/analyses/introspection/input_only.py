@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
+from pairbank.stats.analyses.form import equal_steps
 from pairbank.stats.estimates.bootstrap import freedom, shifts_of_mean
 from pairbank.stats.estimates.shares import varies
 from pairbank.stats.measures.paired_tests import corrected
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.scored_table.scored_table import DeltaStack
+from pairbank.stats.scored_table.scored_table import DeltaStack
 
 LEAST_ITEMS = 100
 """Of fewer, no text classifier can learn anything."""
@@ -44,8 +43,7 @@ def input_only(stack: DeltaStack, good: Sequence[str], bad: Sequence[str]) -> pd
             f"{where.size:,} items have texts, direct scores and answers of all models; the input-only control needs "
             f"{LEAST_ITEMS}"
         )
-    if where.size > MOST_ITEMS:
-        where = where[np.unique(np.linspace(0, where.size - 1, MOST_ITEMS).round().astype(int))]
+    where = where[equal_steps(where.size, MOST_ITEMS)]
     groups = np.arange(where.size) if stack.clusters is None else stack.clusters[where]
     names = list(itertools.product(range(len(stack.prompts)), range(len(stack.models))))
     answers = np.stack([stack.meta_nats[prompt, model, where] for prompt, model in names], axis=1)

@@ -1,7 +1,4 @@
-"""Every pair of models, one asked and one read directly: deltas in; correlations, also of resampled items, out.
-
-Song, Hu & Mahowald 2025, section 3.1 "Measuring introspection"; the authors' analysis.R.
-"""
+"""Every pair of models, one asked and one read directly (Song, Hu & Mahowald 2025, section 3.1; their analysis.R)."""
 
 from __future__ import annotations
 
@@ -9,22 +6,17 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.analyses.form import Words, typed
 from pairbank.stats.estimates.bootstrap import CLUSTERS, ROWS
 from pairbank.stats.estimates.shares import signs, varies
-from pairbank.stats.scored_table.model_features import match_type
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.stats.scored_table.model_features import ModelFeatures
-    from pairbank.stats.scored_table.scored_table import DeltaStack
+from pairbank.stats.scored_table.model_features import ModelFeatures, match_type
+from pairbank.stats.scored_table.scored_table import DeltaStack
 
 _NAMES, _SIZES = ("direct_model", "meta_model", "match_type"), ("direct_size_billions", "meta_size_billions")
 COLUMNS = (*_NAMES, *_SIZES, "direct_direct", "meta_direct", "n_prompts", "n_items", "reason")
@@ -56,22 +48,14 @@ class PairCorrelations:
 
 
 def complete_items(values: FloatArray) -> BoolArray:
-    """Return the items that no model lacks; a model that lacks all of them is passed over.
-
-    >>> complete_items(np.array([[1.0, np.nan, 2.0], [np.nan] * 3, [0.0, 1.0, 2.0]])).tolist()
-    [True, False, True]
-    """
+    """Return the items that no model lacks; a model that lacks all of them is passed over."""
     present = ~np.isnan(values)
     scored = present[present.any(axis=1)]
     return np.asarray(scored.all(axis=0)) if len(scored) else np.zeros(values.shape[1], dtype=np.bool_)
 
 
 def standardised(values: FloatArray) -> FloatArray:
-    """Return rows with mean 0 and length 1, so that a product of two is their r; NaN where one varies by rounding only.
-
-    >>> standardised(np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])).round(3).tolist()
-    [[-0.707, 0.0, 0.707], [nan, nan, nan]]
-    """
+    """Return rows with mean 0 and length 1, so that a product of two is r; NaN where one varies by rounding only."""
     n_items = values.shape[-1]
     mean = values.mean(axis=-1, keepdims=True) if n_items else np.full((*values.shape[:-1], 1), np.nan)
     centred = values - mean
@@ -112,11 +96,7 @@ def pair_correlations(stack: DeltaStack) -> PairCorrelations:
 
 
 def mean_over_prompts(values: FloatArray) -> FloatArray:
-    """Return the mean over the first axis of what is not NaN; NaN where nothing is.
-
-    >>> mean_over_prompts(np.array([[1.0, np.nan], [0.0, np.nan]])).tolist()
-    [0.5, nan]
-    """
+    """Return the mean over the first axis of what is not NaN; NaN where nothing is."""
     present = ~np.isnan(values)
     n = present.sum(axis=0)
     total = np.where(present, values, 0.0).sum(axis=0)
@@ -139,9 +119,9 @@ def pair_table(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) 
     return typed([dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 
-def big_models(pairs: pd.DataFrame, *, least_billions: float = 70) -> pd.DataFrame:
-    """Return the pairs of which both models have at least so many billion parameters (Song et al.: 70)."""
-    return pairs[(pairs["direct_size_billions"] >= least_billions) & (pairs["meta_size_billions"] >= least_billions)]
+def big_models(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the pairs of which both models have at least 70 billion parameters (Song et al.)."""
+    return pairs[pairs[["direct_size_billions", "meta_size_billions"]].min(axis=1, skipna=False) >= 70]
 
 
 def of_models(pairs: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
@@ -292,7 +272,11 @@ def _weighted_r(copies: FloatArray, first: FloatArray, second: FloatArray) -> Fl
 
     with threadpool_limits(1, user_api="blas"):  # several threads would change last digits
         sum_x, sum_y, sum_xx, sum_yy = (copies @ part.T for part in (first, second, first**2, second**2))
-        sum_xy = _sums_of_products(copies, first, second)
+        sum_xy = np.zeros((len(copies), len(first), len(second)))
+        for start in range(0, copies.shape[1], _ITEMS_AT_ONCE):
+            at = slice(start, start + _ITEMS_AT_ONCE)
+            products = first[:, at].T[:, :, np.newaxis] * second[:, at].T[:, np.newaxis]
+            sum_xy += (copies[:, at] @ products.reshape(len(products), -1)).reshape(sum_xy.shape)
     n = copies.sum(axis=1)[:, np.newaxis]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_x, mean_y = sum_x / n, sum_y / n
@@ -302,13 +286,3 @@ def _weighted_r(copies: FloatArray, first: FloatArray, second: FloatArray) -> Fl
     r = np.full(shared.shape, np.nan)
     np.divide(shared, np.sqrt(spread), out=r, where=spread > 1e-24)
     return np.asarray(np.clip(r, -1.0, 1.0))
-
-
-def _sums_of_products(copies: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the sum of each product of rows in each resample, shape (resamples, first, second)."""
-    total = np.zeros((len(copies), len(first), len(second)))
-    for start in range(0, copies.shape[1], _ITEMS_AT_ONCE):
-        at = slice(start, start + _ITEMS_AT_ONCE)
-        products = first[:, at].T[:, :, np.newaxis] * second[:, at].T[:, np.newaxis]
-        total += (copies[:, at] @ products.reshape(len(products), -1)).reshape(total.shape)
-    return total

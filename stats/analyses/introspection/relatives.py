@@ -22,20 +22,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairbank.stats.analyses.introspection.model_pairs import complete_items, mean_over_prompts, standardised, words
+from pairbank.arrays import FloatArray, IntArray
+from pairbank.stats.analyses.introspection.model_pairs import (
+    PairCorrelations,
+    complete_items,
+    mean_over_prompts,
+    standardised,
+    words,
+)
 from pairbank.stats.estimates.bootstrap import freedom, shifts_of_mean
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
-from pairbank.stats.scored_table.model_features import MATCH_TYPES, OTHER, match_type
-
-if TYPE_CHECKING:
-    from pairbank.arrays import FloatArray, IntArray
-    from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations
-    from pairbank.stats.scored_table.model_features import ModelFeatures
-    from pairbank.stats.scored_table.scored_table import DeltaStack
+from pairbank.stats.scored_table.model_features import MATCH_TYPES, OTHER, ModelFeatures, match_type
+from pairbank.stats.scored_table.scored_table import DeltaStack
 
 METHOD = "none"
 _SINGULAR = 1e-8

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, analysis
 from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS, DISAGREED, Introspection, introspect
 from pairbank.stats.analyses.introspection.beyond_relatives import LEAST_ITEMS
@@ -28,12 +28,9 @@ from pairbank.stats.analyses.introspection.input_only import N_FOLDS, input_only
 from pairbank.stats.analyses.introspection.model_pairs import LEAST_SHARE, Disagreement, disagreement, words
 from pairbank.stats.analyses.introspection.tables import answer_row, by_model, introspection_tables, similarity_table
 from pairbank.stats.measures.accuracy import accuracy
+from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import ModelFeatures, declared_of
 from pairbank.stats.scored_table.scored_table import DeltaStack, read_table, stack_deltas
-
-if TYPE_CHECKING:
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 _TEXTS = ("item_id", "context_good", "target_good", "context_bad", "target_bad")
 
@@ -64,6 +61,8 @@ class _Corpus:
 
 @analysis(
     title="Introspection: does a model know its own probabilities best?",
+    needs="no corpus is scored both directly and with a prompt; introspection compares the two: score with methods "
+    "such as direct and meta_question_simple",
     facts=("features",),
     references=(
         "Song, Hu & Mahowald 2025: Language Models Fail to Introspect About Their Knowledge of Language. COLM.",
@@ -75,10 +74,7 @@ def introspection(tables: Sequence[ScoredFrame], context: Context, *, least_shar
     """Return the introspection analysis of each corpus, on all items and on those the models disagree on."""
     corpora = list(_corpora(tables, context.features, least_share=least_share))
     if not corpora:
-        raise BankError(
-            "no corpus is scored both directly and with a prompt; introspection compares the two: score with methods "
-            "such as direct and meta_question_simple"
-        )
+        return Result()
     for corpus in corpora:
         sets = {ALL_ITEMS: corpus.stack}
         if corpus.filtered is not None:
@@ -92,7 +88,16 @@ def introspection(tables: Sequence[ScoredFrame], context: Context, *, least_shar
     controls = [control for corpus in corpora if (control := _input_only(corpus)) is not None]
     declared = {corpus.name: corpus.declared for corpus in corpora}
     filters = {corpus.name: corpus.filtered for corpus in corpora}
-    chosen, similarity = headline_sets(results), similarity_table(results)
+    # Of each corpus, the items that the models disagree on answer, if these are enough.
+    by_corpus = {}
+    for result in results:
+        if result.items == ALL_ITEMS or (len(result.models) > 1 and result.n_items >= LEAST_ITEMS):
+            by_corpus[result.corpus] = result
+    chosen, similarity = list(by_corpus.values()), similarity_table(results)
+    evidence: dict[str, dict[str, list[str]]] = {}  # corpora of which the same is to be said go together
+    for result in chosen:
+        of_answer = evidence.setdefault(result.own.beyond, {})
+        of_answer.setdefault(words().render("evidence_of", result), []).append(result.corpus)
     return Result(
         tables={
             "answers": pd.DataFrame([answer_row(result) for result in results]),
@@ -111,30 +116,14 @@ def introspection(tables: Sequence[ScoredFrame], context: Context, *, least_shar
         values={
             "corpora": corpora,
             "chosen": chosen,
-            "evidence": _evidence(chosen),
-            "self_pairs": pd.concat([x.self_pairs.assign(corpus=x.corpus) for x in chosen]).sort_values(
+            "evidence": evidence,
+            "self_pairs": pd.concat([result.self_pairs.assign(corpus=result.corpus) for result in chosen]).sort_values(
                 "meta_direct", kind="stable"
             ),
             "n_resamples": context.n_resamples,
-            "ALL_ITEMS": ALL_ITEMS,
             "N_FOLDS": N_FOLDS,
         },
     )
-
-
-def headline_sets(results: Sequence[Introspection]) -> list[Introspection]:
-    """Return the analysis of each corpus that answers: of the items the models disagree on, if these are enough."""
-    enough = (x for x in results if x.items == ALL_ITEMS or (len(x.models) > 1 and x.n_items >= LEAST_ITEMS))
-    return list({result.corpus: result for result in enough}.values())
-
-
-def _evidence(chosen: Sequence[Introspection]) -> dict[str, dict[str, list[str]]]:
-    """Return the corpora by answer and evidence: those of which the same is to be said go together."""
-    evidence: dict[str, dict[str, list[str]]] = {}
-    for result in chosen:
-        of_answer = evidence.setdefault(result.own.beyond, {})
-        of_answer.setdefault(words().render("evidence_of", result), []).append(result.corpus)
-    return evidence
 
 
 def _corpora(

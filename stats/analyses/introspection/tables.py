@@ -7,32 +7,30 @@ that share a model are not; `self_contrasts` in `analysis` gives intervals that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
+from pairbank.arrays import FloatArray
 from pairbank.stats.analyses.form import cells
 from pairbank.stats.analyses.introspection.model_pairs import words
+from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import cohens_kappa
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.measures.regression import Regression, binomial, least_squares
 from pairbank.stats.scored_table.model_features import MATCH_TYPES, SELF, ModelFeatures, by_size
+from pairbank.stats.scored_table.scored_table import DeltaStack
 from pairbank.stats.wording import MISSING, number, span, with_interval
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pairbank.arrays import FloatArray
-    from pairbank.stats.analyses.introspection.analysis import Introspection, SelfContrast
+    from pairbank.stats.analyses.introspection.analysis import Introspection
     from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage
     from pairbank.stats.analyses.introspection.model_pairs import Disagreement
-    from pairbank.stats.estimates.estimate import Estimate
-    from pairbank.stats.measures.regression import Coefficient
-    from pairbank.stats.scored_table.scored_table import DeltaStack
 
     Features = Mapping[str, ModelFeatures | None]
 
@@ -52,29 +50,37 @@ def introspection_tables(
     declared: Mapping[str, Features],
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of the report by name."""
-    models = [_model_row(x.corpus, model, declared[x.corpus].get(model)) for x in stacks for model in x.models]
+    columns = ["corpus", "item_id", "direct_negative_share", "meta_negative_share", "kept", "outcome"]
+    parts = [
+        (stack.corpus, stack.item_ids, x.direct_negative_share, x.meta_negative_share, x.keep, x.outcomes)
+        for stack in stacks
+        if (x := filters[stack.corpus]) is not None
+    ]
+    filtered = [pd.DataFrame(dict(zip(columns, part, strict=True))) for part in parts]
+    keys = ("family", "generation", "size_billions", "type", "seed")
+    models = [
+        {"corpus": stack.corpus, "model": model, "declared": (known := declared[stack.corpus].get(model)) is not None}
+        | {key: getattr(known, key, None) for key in keys}
+        for stack in stacks
+        for model in stack.models
+    ]
     return {
         "verdicts": pd.DataFrame([_verdict_row(result) for result in results]).astype({"reason": "string"}),
         "match_types": by_result(results, lambda result: means_by_match_type(result.pairs)),
-        "regressions": by_result(results, _regression_rows),
-        "self_contrasts": by_result(results, lambda result: contrast_table(result.contrasts)),
-        "own_advantage": by_result(results, lambda result: own_table(result.own, n_models=result.n_models)),
+        "regressions": by_result(results, _regressions),
+        "self_contrasts": by_result(results, _contrasts),
+        "own_advantage": by_result(results, _own),
         "own_advantage_by_model": by_result(results, lambda result: own_by_model(result.own, result.models)),
         "pairs": by_result(results, lambda result: result.pairs),
-        "filter": _filters(stacks, filters),
+        "filter": pd.concat(filtered, ignore_index=True) if filtered else pd.DataFrame(columns=columns),
         "models": pd.DataFrame(models),
     }
 
 
 def by_result(results: Sequence[Introspection], table: Callable[[Introspection], pd.DataFrame]) -> pd.DataFrame:
     """Return the table of each result under each other, the corpus and the set of items in front."""
-    parts = []
-    for result in results:
-        part = table(result).copy()
-        part.insert(0, "corpus", result.corpus)
-        part.insert(1, "items", result.items)
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+    parts = {(result.corpus, result.items): table(result) for result in results}
+    return pd.concat(parts, names=["corpus", "items"]).droplevel(-1).reset_index()
 
 
 def answer_row(result: Introspection) -> dict[str, Any]:
@@ -102,51 +108,42 @@ def similarity_table(results: Sequence[Introspection]) -> pd.DataFrame:
     headings = {"intercept": "Intercept", "direct_direct": "ΔDirect ~ ΔDirect"}
     rows = []
     for result in results:
-        fit = result.regressions[SIMILARITY_TABLE]
-        row = {headings.get(x.term, x.term): _starred(x) for x in fit.coefficients}
+        fit, row = result.regressions[SIMILARITY_TABLE], {}
+        for x in fit.coefficients:
+            stars = "*" * sum(x.p_value < level for level in (0.001, 0.01, 0.05))
+            is_known = not np.isnan([x.estimate, x.p_value]).any()
+            row[headings.get(x.term, x.term)] = number(x.estimate, digits=3) + stars if is_known else ""
         if any(row.values()):
             rows.append({"corpus": result.corpus, "items": result.items, "pairs": fit.n} | row)
     return pd.DataFrame(rows)
 
 
-def _starred(coefficient: Coefficient) -> str:
-    """Return a coefficient with the paper's stars; empty where it is not determined."""
-    if np.isnan(coefficient.estimate) or np.isnan(coefficient.p_value):
-        return ""
-    stars = "*" * sum(coefficient.p_value < level for level in (0.001, 0.01, 0.05))
-    return number(coefficient.estimate, digits=3) + stars
-
-
 def by_model(stack: DeltaStack, features: Features) -> pd.DataFrame:
     """Return shares and kappas per model, in the order of declared sizes, and method (figures 2a, 5 and 8)."""
-    rows = [row for model in by_size(stack.models, features) for row in _shares(stack, model, features.get(model))]
+    rows = []
+    for model in by_size(stack.models, features):
+        nth, declared = stack.models.index(model), features.get(model)
+        direct = stack.direct_nats[nth]
+        for method, delta in ((stack.reference, direct), *zip(stack.prompts, stack.meta_nats[:, nth], strict=True)):
+            known = ~np.isnan(delta)
+            if not known.any():
+                continue
+            share = accuracy(delta[known])
+            row = {
+                "corpus": stack.corpus,
+                "model": model,
+                "size_billions": np.nan if declared is None else declared.size_billions,
+                "method": method,
+                "what": ACCURACY if stack.has_truth else DRAWN,
+            } | cells(share, "share")
+            row = {key.removeprefix("share_"): value for key, value in row.items()} | {"n": share.n}
+            row |= dict.fromkeys(("kappa", "kappa_low", "kappa_high", "n_kappa"), np.nan)
+            both = known & ~np.isnan(direct)
+            if method != stack.reference and both.any():
+                kappa = cohens_kappa(direct[both], delta[both])
+                row |= cells(kappa, "kappa") | {"n_kappa": float(kappa.n)}
+            rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _shares(stack: DeltaStack, model: str, features: ModelFeatures | None) -> Iterator[dict[str, Any]]:
-    nth = stack.models.index(model)
-    direct = stack.direct_nats[nth]
-    for method, delta in ((stack.reference, direct), *zip(stack.prompts, stack.meta_nats[:, nth], strict=True)):
-        known = ~np.isnan(delta)
-        if not known.any():
-            continue
-        share = accuracy(delta[known])
-        row = {
-            "corpus": stack.corpus,
-            "model": model,
-            "size_billions": np.nan if features is None else features.size_billions,
-            "method": method,
-            "what": ACCURACY if stack.has_truth else DRAWN,
-            "share": share.value,
-            "low": share.low,
-            "high": share.high,
-            "n": share.n,
-        } | dict.fromkeys(("kappa", "kappa_low", "kappa_high", "n_kappa"), np.nan)
-        both = known & ~np.isnan(direct)
-        if method != stack.reference and both.any():
-            kappa = cohens_kappa(direct[both], delta[both])
-            row |= cells(kappa, "kappa") | {"n_kappa": float(kappa.n)}
-        yield row
 
 
 def _verdict_row(result: Introspection) -> dict[str, Any]:
@@ -164,35 +161,13 @@ def _verdict_row(result: Introspection) -> dict[str, Any]:
     }
 
 
-def _regression_rows(result: Introspection) -> pd.DataFrame:
-    parts = [fit.table() for fit in result.regressions.values()]
-    for part, name in zip(parts, result.regressions, strict=True):
-        part.insert(0, "table", name)
-    return pd.concat(parts, ignore_index=True)
-
-
-def _filters(stacks: Sequence[DeltaStack], filters: Mapping[str, Disagreement | None]) -> pd.DataFrame:
-    columns = ["corpus", "item_id", "direct_negative_share", "meta_negative_share", "kept", "outcome"]
-    parts = [
-        (stack.corpus, stack.item_ids, x.direct_negative_share, x.meta_negative_share, x.keep, x.outcomes)
-        for stack in stacks
-        if (x := filters[stack.corpus]) is not None
-    ]
-    tables = [pd.DataFrame(dict(zip(columns, part, strict=True))) for part in parts]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
-
-
-def _model_row(corpus: str, name: str, features: ModelFeatures | None) -> dict[str, Any]:
-    keys = ("family", "generation", "size_billions", "type", "seed")
-    row = {"corpus": corpus, "model": name, "declared": features is not None}
-    return row | {key: getattr(features, key, None) for key in keys}
+def _regressions(result: Introspection) -> pd.DataFrame:
+    fits = {name: fit.table() for name, fit in result.regressions.items()}
+    return pd.concat(fits, names=["table"]).droplevel(-1).reset_index()
 
 
 def means_by_match_type(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the bars of Song et al.'s figures 3a and 4a: mean r of each match type, with mean +- 1.96 standard errors.
-
-    Figures 3a, 4a and 7a; the authors' analysis.R (plotrix std.error).
-    """
+    """Return mean r of each match type +- 1.96 standard errors: figures 3a, 4a and 7a; analysis.R (std.error)."""
     rows = []
     for kind in MATCH_TYPES:
         of_kind = pairs[pairs["match_type"] == kind]
@@ -208,23 +183,24 @@ def means_by_match_type(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"reason": "string"})
 
 
-def contrast_table(contrasts: tuple[SelfContrast, ...]) -> pd.DataFrame:
+def _contrasts(result: Introspection) -> pd.DataFrame:
     """Return two rows per match type, without control and at equal similarity: value, low, high, n and reason."""
     rows = [
         {"match_type": c.match_type, "control": control, "n_self": c.n_self, "n_pairs": c.n_pairs} | _cells(estimate)
-        for c in contrasts
+        for c in result.contrasts
         for control, estimate in (("none", c.plain), ("similarity", c.at_equal_similarity))
     ]
     columns = ["match_type", "control", "n_self", "n_pairs", "value", "low", "high", "n_items", "ci_method", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"reason": "string"})
 
 
-def own_table(own: OwnAdvantage, *, n_models: int) -> pd.DataFrame:
+def _own(result: Introspection) -> pd.DataFrame:
     """Return three rows: own probabilities over relatives', over the most similar model's, and the partial r."""
+    own = result.own
     rows = (
         ("advantage over closest declared relatives", own.n_models, own.over_relatives, own.smallest),
         ("advantage over most similar model", own.n_most_similar, own.over_most_similar, np.nan),
-        ("partial r given all other models", n_models, own.partial, np.nan),
+        ("partial r given all other models", result.n_models, own.partial, np.nan),
     )
     return pd.DataFrame(
         [
@@ -268,8 +244,6 @@ def correctness_by_size(cells: pd.DataFrame) -> Regression:
 
     As published, every item x prompt is a row with a direct and a prompted outcome, so that a direct outcome counts
     once for each prompt. The standard errors are therefore too small for the direct method.
-
-    Section 3.2.1, appendix G, Table 5.
     """
     log_size, is_meta = _log(cells["size_billions"]), cells["is_meta"].to_numpy(dtype=np.float64)
     return binomial(
@@ -281,10 +255,7 @@ def correctness_by_size(cells: pd.DataFrame) -> Regression:
 
 
 def consistency_by_size(pairs: pd.DataFrame) -> Regression:
-    """Return r(direct of A, asked B) as a function of both log sizes and their product (Table 6).
-
-    Sections 3.2.1 and 4.2.1, appendix G, Table 6.
-    """
+    """Return r(direct of A, asked B) as a function of both log sizes and their product (section 3.2.1, Table 6)."""
     direct, meta = _log(pairs["direct_size_billions"]), _log(pairs["meta_size_billions"])
     return least_squares(
         pairs["meta_direct"],
@@ -297,18 +268,14 @@ def consistency_by_similarity(pairs: pd.DataFrame) -> Regression:
     """Return r(direct of A, asked B) as a function of similarity r(direct of A, direct of B) and match type (Table 7).
 
     The introspection test: each match type's coefficient is its distance from `self` at equal similarity, so that
-    introspection would make it negative.
-
-    Section 3.2.2, appendix G, Tables 7a and 7b.
+    introspection would make it negative. Section 3.2.2, appendix G, Tables 7a and 7b.
     """
     terms = {"direct_direct": pairs["direct_direct"].to_numpy(dtype=np.float64)} | _match_types(pairs)
     return least_squares(pairs["meta_direct"], terms, formula="meta_direct ~ direct_direct + match_type")
 
 
 def by_match_type(pairs: pd.DataFrame, *, outcome: str = "meta_direct") -> Regression:
-    """Return a column of the pairs as a function of match type alone; the intercept is the mean of `self`.
-
-    Section 3.2.2.
+    """Return a column of the pairs as a function of match type alone (section 3.2.2); the intercept is that of `self`.
 
     >>> pairs = pd.DataFrame({"match_type": ["self"] * 2 + ["other"] * 2, "meta_direct": [0.5, 0.6, 0.2, 0.3]})
     >>> round(by_match_type(pairs)["other"].estimate, 6)
@@ -320,8 +287,6 @@ def by_match_type(pairs: pd.DataFrame, *, outcome: str = "meta_direct") -> Regre
 def consistency_by_self(pairs: pd.DataFrame) -> Regression:
     """Return r(direct of A, asked B) as a function of whether A is B (Table 8, there for the OLMo models alone).
 
-    Appendix F and G, Table 8.
-
     >>> pairs = pd.DataFrame({"match_type": ["self"] * 2 + ["other"] * 2, "meta_direct": [0.5, 0.6, 0.2, 0.3]})
     >>> round(consistency_by_self(pairs)["self"].estimate, 6)
     0.3
@@ -332,8 +297,8 @@ def consistency_by_self(pairs: pd.DataFrame) -> Regression:
 
 def _match_types(pairs: pd.DataFrame) -> dict[str, ArrayLike]:
     """Return a column of 0 and 1 for each match type but `self` that occurs, in their order."""
-    kinds = [kind for kind in MATCH_TYPES if kind != SELF and (pairs["match_type"] == kind).any()]
-    return {kind: (pairs["match_type"] == kind).to_numpy(dtype=np.float64) for kind in kinds}
+    is_kind = {kind: (pairs["match_type"] == kind).to_numpy(dtype=np.float64) for kind in MATCH_TYPES if kind != SELF}
+    return {kind: column for kind, column in is_kind.items() if column.any()}
 
 
 def _log(size_billions: pd.Series[float]) -> FloatArray:

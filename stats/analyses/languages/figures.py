@@ -1,8 +1,4 @@
-"""The figures on languages: those of He et al. 2025.
-
-Figure 1 (a heat map a model, languages by group, kinds within methods), Figure 3 (methods against each other over
-languages), Figure 4 (means by morphological type). The last two show every model, none an average of models.
-"""
+"""Figures of He et al. 2025: 1 a heat map per model, 3 methods against each other, 4 means by morphological type."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pairbank.arrays import FloatArray
 from pairbank.builders.languages import typology
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.form import Chart, charts, where
@@ -36,8 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from pairbank.arrays import FloatArray
-
 PAPER_ORDER = (
     "en", "ca", "nl", "fr", "fa", "es", "ar", "de", "el", "he", "ru", "uk", "zh", "vi", "hu", "ja", "ko", "tr",
 )  # fmt: skip
@@ -49,70 +44,46 @@ FEWEST = 3
 MOST_METHODS = 4
 
 
-def languages_in_order(tags: Sequence[str]) -> list[str]:
-    """Return languages as the paper orders them, others behind in alphabetical order.
-
-    >>> languages_in_order(["sw", "zh", "en", "ar"])
-    ['en', 'ar', 'zh', 'sw']
-    """
-    return sorted(set(tags), key=lambda tag: (PAPER_ORDER.index(tag) if tag in PAPER_ORDER else len(PAPER_ORDER), tag))
+def in_order(names: Sequence[str], order: Sequence[str]) -> list[str]:
+    """Return languages or kinds of wrong concepts as the paper orders them, others behind in alphabetical order."""
+    return sorted(set(names), key=lambda name: (order.index(name) if name in order else len(order), name))
 
 
 def methods_in_order(names: Sequence[str]) -> list[str]:
-    """Return methods as the paper orders them: what is asked (Meta), Direct, Neuro.
-
-    >>> methods_in_order(["direct", "neuro", "xcomps_meta"])
-    ['xcomps_meta', 'direct', 'neuro']
-    """
+    """Return methods as the paper orders them: what is asked (Meta), Direct, Neuro."""
     return sorted(dict.fromkeys(names), key=lambda name: {DIRECT: 1, NEURO: 2}.get(name, 0))
-
-
-def kinds_in_order(names: Sequence[str]) -> list[str]:
-    """Return kinds of wrong concepts as the paper orders them, others behind.
-
-    >>> kinds_in_order(["random", "overlap"])
-    ['overlap', 'random']
-    """
-    return sorted(set(names), key=lambda name: (KINDS.index(name) if name in KINDS else len(KINDS), name))
-
-
-def measured(cells: pd.DataFrame) -> str:
-    """Return what the cells' numbers are: accuracy, F1, or which is which.
-
-    >>> measured(pd.DataFrame({"method": ["direct", "neuro"], "metric": ["accuracy", "f1"]}))
-    'accuracy (Neuro: F1)'
-    """
-    metrics = set(cells["metric"])
-    if metrics == {"f1"}:
-        return "F1"
-    return "accuracy (Neuro: F1)" if "f1" in metrics else "accuracy"
 
 
 def language_charts(accuracies: pd.DataFrame, means: pd.DataFrame, controls: pd.DataFrame) -> Iterator[Chart]:
     """Yield means by type, methods against each other, and a heat map per model."""
     cells = accuracies[accuracies["value"].notna()]
     methods = methods_in_order(list(cells["method"]))[:MOST_METHODS]
-    values = {"what": measured(cells), "n": cells["n"], "n_models": cells["model"].nunique()}
+    metrics = {*cells["metric"]}
+    what = "F1" if metrics == {"f1"} else "accuracy (Neuro: F1)" if "f1" in metrics else "accuracy"
+    values = {"what": what, "n": cells["n"], "n_models": cells["model"].nunique()}
     if means["typology"].nunique() > 1:
         shown = means[means["method"].isin(methods)]
-        draw = partial(type_panels, shown, methods=methods, value_label=measured(cells), chance_f1=_chance_f1(controls))
+        of_others = controls.loc[controls["language"] != "en", "value"]  # what probes reach with exchanged labels
+        draw = partial(type_panels, shown, methods=methods, value_label=what, chance_f1=float(of_others.mean()))
         has_neuro = {"has_neuro": (shown["method"] == NEURO).any()}
         yield Chart(name="types", caption="types", draw=draw, values=values | has_neuro)
     if cells["language"].nunique() >= FEWEST and len(methods) > 1:
         draw = partial(method_panels, cells[cells["method"].isin(methods)], methods=methods)
         yield Chart(name="methods", caption="pairs", draw=draw, values=values)
-    yield from charts("map", cells.assign(what=measured(cells)), "model", draw=cell_map, title="{model}")
+    yield from charts("map", cells.assign(what=what), "model", draw=cell_map, title="{model}")
 
 
 def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
     """Draw the cells of a model: languages by group, kinds within methods."""
-    tags = languages_in_order(list(part["language"]))
-    lines = list(itertools.product(methods_in_order(list(part["method"])), kinds_in_order(list(part["negative_type"]))))
+    tags = in_order(list(part["language"]), PAPER_ORDER)
+    lines = list(
+        itertools.product(methods_in_order(list(part["method"])), in_order(list(part["negative_type"]), KINDS))
+    )
     wide = part.pivot_table(index=["method", "negative_type"], columns="language", values="value", sort=False)
     matrix = wide.reindex(index=pd.MultiIndex.from_tuples(lines), columns=tags)
     matrix.index = pd.Index([f"{kind}  {label(method)}" for method, kind in lines])
     least = min(0.4, float(np.floor(np.nanmin(matrix.to_numpy(dtype=float)) * 10) / 10))
-    figure = heat_map(matrix, title=title, value_label=measured(part), limits=(least, 1), diverging=False)
+    figure = heat_map(matrix, title=title, value_label=part["what"].iloc[0], limits=(least, 1), diverging=False)
     with styled():
         axes = figure.axes[0]
         axes.set_title(label(title), pad=18)
@@ -132,16 +103,11 @@ def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
     return figure
 
 
-def _chance_f1(controls: pd.DataFrame) -> float:
-    """Return the mean of what probes reach with exchanged labels in the languages but English; NaN where none did."""
-    return float(controls.loc[controls["language"] != "en", "value"].mean())
-
-
 def type_panels(
     means: pd.DataFrame, *, methods: Sequence[str], value_label: str, chance_f1: float = float("nan")
 ) -> Drawing:
     """Draw means by morphological type: a panel a method (rows) and kind (columns), a line a model."""
-    kinds, models = kinds_in_order(list(means["negative_type"])), list(dict.fromkeys(means["model"]))
+    kinds, models = in_order(list(means["negative_type"]), KINDS), list(dict.fromkeys(means["model"]))
     low, high = min(0.4, float(means["value"].min()) - 0.03), max(0.8, float(means["value"].max()) + 0.03)
     with styled():
         figure = drawing(7.2, 0.8 + 1.45 * len(methods))
@@ -166,7 +132,7 @@ def type_panels(
 
 def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
     """Draw two methods against each other: a panel a pair (rows) and kind (columns), a point a language and model."""
-    kinds, models = kinds_in_order(list(cells["negative_type"])), list(dict.fromkeys(cells["model"]))
+    kinds, models = in_order(list(cells["negative_type"]), KINDS), list(dict.fromkeys(cells["model"]))
     wide = cells.pivot_table(index=["model", "negative_type", "language"], columns="method", values="value", sort=False)
     table = wide.reset_index()
     pairs = [(a, b) for a, b in itertools.combinations(methods, 2) if table[[a, b]].notna().all(axis=1).any()]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairbank.arrays import BoolArray
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context
@@ -16,8 +15,9 @@ from pairbank.stats.analyses.form import Result, Rows, analysis, groups, records
 from pairbank.stats.analyses.languages.figures import (
     FEWEST,
     NEURO,
+    PAPER_ORDER,
+    in_order,
     language_charts,
-    languages_in_order,
     methods_in_order,
 )
 from pairbank.stats.analyses.languages.statistics import (
@@ -52,6 +52,7 @@ INHERITANCE = "property inheritance"
 """Phenomenon of the COMPS pairs about invented words, which the other languages do not have."""
 PROBED_BY = "language+negative_type"
 """How probes must be grouped to be in the tables by language."""
+KEYS = ("model", "corpus", "method", "language")
 PLACE = {"language": "string", "negative_type": "string"}
 UNASKED = ("model", "method", "language", "n_items", "n_unasked")
 CONTRAST = ("model", "method", "value", "low", "high", "n_languages", "n_higher", "n", "reason")
@@ -61,10 +62,15 @@ CONTRAST = ("model", "method", "value", "low", "high", "n_languages", "n_higher"
 def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return accuracies by language, negative type and method, means by typology, and correlations of methods."""
     f1, layers, controls = (
-        [row for probes in context.probed for row in _probed_rows(probes.summary, metric)]
+        [
+            row | dict(zip(("language", "negative_type"), str(row["group"]).split("/", 1), strict=True))
+            for probes in context.probed
+            for row in records(where(probes.summary, metric=metric, group_by=PROBED_BY))
+        ]
         for metric in ("f1", "f1_layer", "f1_control")
     )
-    accuracies = long_table([row for table in tables for row in _rows(table)] + f1, PLACE)
+    pairs = _pairs(tables)
+    accuracies = long_table([*_rows(pairs), *f1], PLACE)
     if accuracies["language"].nunique() < LEAST_LANGUAGES:
         raise BankError(
             f"{accuracies['language'].nunique()} language(s) with a negative type; expected {LEAST_LANGUAGES} or more: "
@@ -74,9 +80,11 @@ def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
     types = {tag: facts.typology for tag, facts in typology().items()}
     means, of_layers = typology_means(cells, types), long_table(layers, PLACE)
     complexity = complexity_correlations(cells, of_layers[of_layers["value"].notna()], types, seed=context.seed)
-    credit = _credits(tables)
+    credit = _credits(pairs)
+    differ = [{"model": model, "method": method} | languages_differ(x) for (model, method), x in credit.items()]
+    varies = pd.DataFrame(differ, columns=["model", "method", "F", "p", "n_languages"])
     of_controls = long_table(controls, PLACE)
-    tags = languages_in_order(list(cells["language"]))
+    tags = in_order(list(cells["language"]), PAPER_ORDER)
     has_types = means["typology"].nunique() > 1
     return Result(
         tables={
@@ -90,7 +98,7 @@ def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "contrasts": contrasts(credit, cells, random_minus_subtle, over="negative_type", first=RANDOM),
             "english": contrasts(credit, cells, english_minus_others, over="language", first=ENGLISH),
             "controls": of_controls,
-            "varies": language_differences(credit),
+            "varies": varies.assign(p_holm=corrected(varies["p"].to_numpy(dtype=float)).holm),
         },
         main_chart="types" if cells["model"].nunique() > 1 and has_types else str(accuracies["model"].iloc[0]),
         charts=[*language_charts(accuracies, means, of_controls)],
@@ -100,12 +108,7 @@ def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "methods": methods_in_order(list(cells["method"])),
             "drew": drew(complexity),
             "ALPHA": ALPHA,
-            "BEST_LAYER": BEST_LAYER,
-            "ENGLISH": ENGLISH,
             "FEWEST": FEWEST,
-            "LEAST_LANGUAGES": LEAST_LANGUAGES,
-            "MOST_NAMED": MOST_NAMED,
-            "NEURO": NEURO,
             "N_PERMUTATIONS": N_PERMUTATIONS,
         },
     )
@@ -148,7 +151,7 @@ def _rho(complexity: pd.DataFrame) -> str:
 
 
 def contrasts(
-    credit: Mapping[tuple[str, str], PairCredits],
+    credit: Mapping[tuple[Any, ...], PairCredits],
     cells: pd.DataFrame,
     of_pairs: Callable[[PairCredits], dict[str, Any]],
     *,
@@ -172,67 +175,54 @@ def contrasts(
     return typed(rows, CONTRAST)
 
 
-def language_differences(credit: Mapping[tuple[str, str], PairCredits]) -> pd.DataFrame:
-    """Return, per model and method, the test of equal accuracy in all languages, corrected for their number."""
-    rows = [{"model": model, "method": method} | languages_differ(x) for (model, method), x in credit.items()]
-    table = pd.DataFrame(rows, columns=["model", "method", "F", "p", "n_languages"])
-    return table.assign(p_holm=corrected(table["p"].to_numpy(dtype=float)).holm)
-
-
-# Rows -----------------------------------------------------------------------------------------------------------------
-
-
-def _credits(tables: Sequence[ScoredFrame]) -> dict[tuple[str, str], PairCredits]:
-    """Return what each pair counts by model and method, over corpora; pairs of one property go together."""
-    parts: dict[tuple[str, str], list[pd.DataFrame]] = {}
+def _pairs(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
+    """Return every scored pair by every method; pairs of one property go together."""
+    parts = [pd.DataFrame(columns=[*KEYS, "negative_type", "cluster", "delta", "is_choice"])]
     for table in tables:
         if "negative_type" not in table.column_names:
             continue
         read = read_table(table)
-        known = read.rows(~read.has_value("phenomenon", INHERITANCE)).choices
+        known = read.rows(~read.has_value("phenomenon", INHERITANCE))
         names = [name for name in ("property", "target_good", "item_id") if name in known.frame.columns]
-        cluster = known.frame[names].astype(object).bfill(axis=1).iloc[:, 0]
+        cluster = known.frame[names].astype(object).bfill(axis=1).iloc[:, 0].astype(str)
+        frame = known.frame[["language", "negative_type"]].astype(str).assign(cluster=cluster)
+        frame = frame.assign(model=table.model, corpus=table.corpus, is_choice=known.is_choice)
         for layout in known.layouts:
-            delta = known.delta(layout.method)
-            present = ~np.isnan(delta)
-            if present.any():
-                part = known.frame[["language", "negative_type"]].astype(str).assign(cluster=cluster.astype(str))
-                part = part[present].assign(credit=(signs(delta[present]) + 1) / 2)
-                parts.setdefault((table.model, layout.method), []).append(part)
-    credit = {}
-    for key, frames in parts.items():
-        of_key = pd.concat(frames)
-        language, kind, clusters = (of_key[x].to_numpy(dtype=object) for x in ("language", "negative_type", "cluster"))
-        credit[key] = PairCredits(credit=of_key["credit"].to_numpy(), language=language, kind=kind, cluster=clusters)
-    return credit
+            part = frame.assign(method=layout.method, delta=known.delta(layout.method)).dropna(subset="delta")
+            parts += [part] if len(part) else []
+    return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
-def _rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
-    if "negative_type" not in table.column_names:
-        return
-    read = read_table(table)
-    known = read.rows(~read.has_value("phenomenon", INHERITANCE))
-    frame = known.choices.frame
-    languages, kinds = (frame[name].to_numpy(dtype=object) for name in ("language", "negative_type"))
-    for layout in known.layouts:
-        delta, everywhere = known.choices.delta(layout.method), known.delta(layout.method)
-        for language in pd.unique(languages):
-            for kind in pd.unique(kinds[languages == language]):
-                current: BoolArray = (languages == language) & (kinds == kind) & ~np.isnan(delta)
-                if not current.any():
-                    continue
-                place = SummaryRow(
-                    model=table.model,
-                    corpus=table.corpus,
-                    group_by="language, negative_type",
-                    group=f"{language}, {kind}",
-                    method=layout.method,
-                    metric="accuracy",
-                )
-                same = known.has_value("language", language) & known.has_value("negative_type", kind)
-                n_rows = int((same & ~np.isnan(everywhere)).sum())
-                estimate = accuracy(delta[current])
-                yield place.row(estimate, n_rows=n_rows) | {"language": language, "negative_type": kind}
+def _credits(pairs: pd.DataFrame) -> dict[tuple[Any, ...], PairCredits]:
+    """Return what each pair counts by model and method, over corpora."""
+    return {
+        group.key: PairCredits(
+            credit=(signs(group.frame["delta"].to_numpy(dtype=np.float64)) + 1) / 2,
+            language=group.frame["language"].to_numpy(dtype=object),
+            kind=group.frame["negative_type"].to_numpy(dtype=object),
+            cluster=group.frame["cluster"].to_numpy(dtype=object),
+        )
+        for group in groups(pairs[pairs["is_choice"].astype(bool)], "model", "method")
+    }
+
+
+def _rows(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the accuracy of each method in each language with each kind of wrong concept."""
+    n_rows = pairs.groupby([*KEYS, "negative_type"]).size()
+    for group in groups(pairs[pairs["is_choice"].astype(bool)], *KEYS):
+        model, corpus, method, language = group.key
+        for kind in groups(group.frame, "negative_type"):
+            place = SummaryRow(
+                model=model,
+                corpus=corpus,
+                group_by="language, negative_type",
+                group=f"{language}, {kind.key[0]}",
+                method=method,
+                metric="accuracy",
+            )
+            estimate = accuracy(kind.frame["delta"].to_numpy(dtype=np.float64))
+            row = place.row(estimate, n_rows=int(n_rows[(*group.key, *kind.key)]))
+            yield row | {"language": language, "negative_type": kind.key[0]}
 
 
 def unasked_rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
@@ -243,19 +233,9 @@ def unasked_rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     kept = frame[frame["phenomenon"] != INHERITANCE] if "phenomenon" in frame else frame
     for layout in table.layouts:
         name = f"{layout.method}_flags"
-        if not layout.is_prompted or name not in kept.columns:
-            continue
-        lacks = kept[name].map(_is_missing).astype(bool)
-        for language, rows in lacks.groupby(kept["language"], sort=True):
-            counts = (table.model, layout.method, str(language), len(rows), int(rows.sum()))
-            yield dict(zip(UNASKED, counts, strict=True))
-
-
-def _is_missing(flags: object) -> bool:
-    return isinstance(flags, list | tuple | np.ndarray) and any(str(flag).startswith("missing:") for flag in flags)
-
-
-def _probed_rows(summary: pd.DataFrame, metric: str) -> Iterator[dict[str, Any]]:
-    for row in records(where(summary, metric=metric, group_by=PROBED_BY)):
-        language, _, kind = str(row["group"]).partition("/")
-        yield row | {"language": language, "negative_type": kind}
+        if layout.is_prompted and name in kept.columns:
+            lists = (flags if isinstance(flags, list | tuple | np.ndarray) else () for flags in kept[name])
+            lacks = pd.Series([any(str(x).startswith("missing:") for x in flags) for flags in lists], kept.index, bool)
+            for language, rows in lacks.groupby(kept["language"], sort=True):
+                counts = (table.model, layout.method, str(language), len(rows), int(rows.sum()))
+                yield dict(zip(UNASKED, counts, strict=True))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,141 +23,56 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
+from pairbank.stats.analyses.form import Rows, typed
+from pairbank.stats.analyses.form import cells as cells_of
 from pairbank.stats.estimates.bootstrap import freedom, standard_error
 from pairbank.stats.estimates.estimate import Estimate, paired_vectors
 from pairbank.stats.estimates.shares import merged
 from pairbank.stats.measures.agreement import pearson
 
-CELL_COLUMNS = ("model", "method", "negative_type", "language", "value")
 ENGLISH = "en"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaveOneOut:
-    """A correlation over named cases, and what becomes of it without each of them."""
-
-    estimate: Estimate
-    """Over all cases."""
-    without: Mapping[str, float]
-    """r without this case; NaN where it is then undefined."""
-
-    @property
-    def lowest(self) -> float:
-        """Smallest r with one case left out; NaN where none is defined."""
-        known = [r for r in self.without.values() if not math.isnan(r)]
-        return min(known) if known else math.nan
-
-    @property
-    def highest(self) -> float:
-        """Largest r with one case left out; NaN where none is defined."""
-        known = [r for r in self.without.values() if not math.isnan(r)]
-        return max(known) if known else math.nan
-
-    @property
-    def most_influential(self) -> str | None:
-        """The case whose absence changes r most; None where r is undefined."""
-        if not self.estimate.is_defined:
-            return None
-        changes = {name: abs(r - self.estimate.value) for name, r in self.without.items() if not math.isnan(r)}
-        return max(changes, key=lambda name: changes[name]) if changes else None
-
-
-def leave_one_out(x: ArrayLike, y: ArrayLike, names: Sequence[str], *, level: float = 0.95) -> LeaveOneOut:
-    """Return Pearson's r over named cases, and without each one.
-
-    Args:
-        x: One number per case, shape (cases,).
-        y: The other number of the same cases.
-        names: The cases, all different.
-        level: Confidence level of the interval over all cases (jackknife).
-
-    Raises:
-        BankError: If the lengths differ, a number is not finite, or a name repeats.
-
-    >>> found = leave_one_out([0, 1, 0, 1, 9], [0, 0, 1, 1, 9], ["ca", "nl", "fr", "es", "en"])
-    >>> round(found.estimate.value, 3), round(found.without["en"], 3), found.most_influential
-    (0.983, 0.0, 'en')
-    """
+def leave_one_out(x: ArrayLike, y: ArrayLike, names: Sequence[str]) -> tuple[Estimate, pd.Series[float]]:
+    """Return Pearson's r over named cases, and r without each one; NaN where it is then undefined."""
     first, second = paired_vectors(x, y, names=("x", "y"))
-    if len(names) != first.size or len(set(names)) != len(names):
-        raise BankError(f"names {list(names)}; expected {first.size} different ones")
-    everywhere = np.ones(first.size, dtype=np.bool_)
-    without = {}
-    for position, name in enumerate(names):
-        kept = everywhere.copy()
-        kept[position] = False
-        without[name] = pearson(first[kept], second[kept], level=level).value
-    return LeaveOneOut(estimate=pearson(first, second, level=level), without=without)
+    without = [pearson(np.delete(first, nth), np.delete(second, nth)).value for nth in range(first.size)]
+    return pearson(first, second), pd.Series(without, index=list(names), dtype=float)
 
 
 def typology_means(cells: pd.DataFrame, typology: Mapping[str, str | None]) -> pd.DataFrame:
     """Return the unweighted mean over the languages of each morphological type (He et al. 2025, Figure 4)."""
-    _check_cells(cells)
+    keys = ["model", "method", "negative_type", "language"]
+    if cells.duplicated(keys).any():
+        twice = cells[cells.duplicated(keys)].iloc[0][keys].to_dict()
+        raise BankError(f"the cell {twice} occurs twice; expected one number per model, method, type and language")
     kinds = cells["language"].map(dict(typology))
     known = cells.assign(typology=kinds)[kinds.notna()]
-    keys = ["model", "method", "negative_type", "typology"]
-    groups = known.groupby(keys, sort=False)["value"]
-    return groups.agg(value="mean", n_languages="size").reset_index()
+    by_type = known.groupby(["model", "method", "negative_type", "typology"], sort=False)["value"]
+    return by_type.agg(value="mean", n_languages="size").reset_index()
 
 
 def method_correlations(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the correlation of every two methods over languages, for each model and negative type."""
-    _check_cells(cells)
-    rows = list(_correlation_rows(cells))
-    return pd.DataFrame(rows, columns=list(_CORRELATION_TYPES)).astype(_CORRELATION_TYPES)
-
-
-_CORRELATION_TYPES = {
-    "model": "string",
-    "negative_type": "string",
-    "method": "string",
-    "versus": "string",
-    "value": "float64",
-    "low": "float64",
-    "high": "float64",
-    "n": "int64",
-    "without_english": "float64",
-    "lowest": "float64",
-    "highest": "float64",
-    "most_influential": "string",
-    "reason": "string",
-}
-
-
-def _correlation_rows(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    rows = Rows()
     for (model, negative), part in cells.groupby(["model", "negative_type"], sort=False):
         wide = part.pivot_table(index="language", columns="method", values="value", sort=False)
         for a, b in itertools.combinations(wide.columns, 2):
             both = wide[[a, b]].dropna()
-            names = [str(name) for name in both.index]
-            result = leave_one_out(both[a].to_numpy(), both[b].to_numpy(), names)
-            estimate = result.estimate
-            yield {
-                "model": model,
-                "negative_type": negative,
-                "method": a,
-                "versus": b,
-                "value": estimate.value,
-                "low": estimate.low,
-                "high": estimate.high,
-                "n": estimate.n,
-                "without_english": result.without.get(ENGLISH, math.nan),
-                "lowest": result.lowest,
-                "highest": result.highest,
-                "most_influential": result.most_influential,
-                "reason": estimate.reason,
-            }
+            r, without = leave_one_out(both[a].to_numpy(), both[b].to_numpy(), [str(name) for name in both.index])
+            row = {"model": model, "negative_type": negative, "method": a, "versus": b} | cells_of(r) | {"n": r.n}
+            row |= {"without_english": without.get(ENGLISH, math.nan)}
+            row |= {"lowest": without.min(), "highest": without.max()}
+            changes = (without - r.value).abs()
+            row["most_influential"] = changes.idxmax() if changes.notna().any() else None
+            rows.append(row | {"reason": r.reason})
+    return typed(rows, CORRELATION)
 
 
-def _check_cells(cells: pd.DataFrame) -> None:
-    if missing := [name for name in CELL_COLUMNS if name not in cells.columns]:
-        raise BankError(f"cells have no columns {missing}; expected {list(CELL_COLUMNS)}")
-    keys = list(CELL_COLUMNS[:-1])
-    if cells.duplicated(keys).any():
-        twice = cells[cells.duplicated(keys)].iloc[0][keys].to_dict()
-        raise BankError(f"the cell {twice} occurs twice; expected one number per model, method, type and language")
-
-
+CORRELATION = (
+    "model", "negative_type", "method", "versus", "value", "low", "high", "n", "without_english", "lowest", "highest",
+    "most_influential", "reason",
+)  # fmt: skip
 RANDOM = "random"
 """The kind of wrong concept that differs visibly from the right one; the others are subtle."""
 
@@ -192,13 +107,6 @@ def random_minus_subtle(pairs: PairCredits) -> dict[str, Any]:
     standard error that keeps pairs of one property together. Then the unweighted mean over languages. Its standard
     error is the mean of theirs, which is the largest that the mean can have: languages share concepts and properties,
     so that they say little that is new.
-
-    >>> pairs = PairCredits(credit=np.array([1.0, 1, 0, 1, 0, 0]), language=np.array(["de"] * 6, dtype=object),
-    ...                 kind=np.array(["random"] * 3 + ["overlap"] * 3, dtype=object),
-    ...                 cluster=np.array(["a", "b", "c"] * 2, dtype=object))
-    >>> found = random_minus_subtle(pairs)
-    >>> round(found["value"], 3), found["n_languages"], found["n_higher"]
-    (0.333, 1, 1)
     """
     means = []
     for language in pd.unique(pairs.language):
@@ -292,17 +200,7 @@ MOST_EXACT = 7
 ALPHA, POWER_Z = 0.05, 0.8416
 SPEARMAN_VARIANCE = 1.06
 """Of Fisher's z of a rank correlation, times n - 3 (Fieller, Hartley & Pearson 1957)."""
-_TYPES = {
-    "model": "string",
-    "what": "string",
-    "rho": "float64",
-    "p": "float64",
-    "n_languages": "int64",
-    "least_significant": "float64",
-    "least_with_power": "float64",
-    **dict.fromkeys(ORDER, "float64"),
-    "reason": "string",
-}
+COMPLEXITY = ("model", "what", "rho", "p", "n_languages", "least_significant", "least_with_power", *ORDER, "reason")
 
 
 def complexity_correlations(
@@ -313,11 +211,11 @@ def complexity_correlations(
     if len(best_layers):
         named.append((BEST_LAYER, best_layers))
     rows = [
-        {"model": model, "what": description} | _row(part, typology, seed=seed)
-        for description, own_values in named
-        for model, part in own_values.groupby("model", sort=False)
+        {"model": model, "what": what} | _row(part, typology, seed=seed)
+        for what, rows in named
+        for model, part in rows.groupby("model", sort=False)
     ]
-    return pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
+    return typed(rows, COMPLEXITY)
 
 
 def _row(part: pd.DataFrame, typology: Mapping[str, str | None], *, seed: int) -> dict[str, Any]:
@@ -346,29 +244,20 @@ def permuted_rho(x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator) -> dic
     """Return Spearman's rho with its permutation p, and the least |rho| that could be seen, and would be with power."""
     from scipy.stats import rankdata
 
-    a, b = (_standard(rankdata(merged(values))) for values in (x, y))
+    ranks = [rankdata(merged(values)) for values in (x, y)]
+    centred = [values - values.mean() for values in ranks]
+    a, b = (values / np.linalg.norm(values) for values in centred)
     n = len(a)
     if n <= MOST_EXACT:
         orders = np.array(list(itertools.permutations(range(n))))
     else:
         orders = np.vstack([np.arange(n), rng.permuted(np.tile(np.arange(n), (N_PERMUTATIONS, 1)), axis=1)])
-    result = np.abs(b[orders] @ a)
+    null_rhos = np.abs(b[orders] @ a)
     rho = float(a @ b)
-    p = float(np.mean(result >= abs(rho) - 1e-12))
-    least = _least_significant(result)
+    p = float(np.mean(null_rhos >= abs(rho) - 1e-12))
+    values, counts = np.unique(np.round(null_rhos, 12), return_counts=True)
+    rare = values[counts[::-1].cumsum()[::-1] / counts.sum() < ALPHA]
+    least = float(rare[0]) if rare.size else math.nan  # that at most one in twenty orders reach
     spread = math.sqrt(SPEARMAN_VARIANCE / (n - 3))
     power = math.tanh(math.atanh(least) + POWER_Z * spread) if least < 1 else math.nan
     return {"rho": rho, "p": p, "least_significant": least, "least_with_power": power}
-
-
-def _standard(values: FloatArray) -> FloatArray:
-    centred = values - values.mean()
-    return np.asarray(centred / np.linalg.norm(centred))
-
-
-def _least_significant(null_rhos: FloatArray) -> float:
-    """Return the smallest of some |rho| that at most one in twenty reach; NaN where none is so rare."""
-    values, counts = np.unique(np.round(null_rhos, 12), return_counts=True)
-    share = counts[::-1].cumsum()[::-1] / counts.sum()
-    rare = values[share < ALPHA]
-    return float(rare[0]) if rare.size else math.nan

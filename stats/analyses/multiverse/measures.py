@@ -1,40 +1,32 @@
-"""The choices of a claim: what it compares, which items it takes, how a table measures each; and a test of its curve.
+"""The readings of a table, the claim that they are about, and the test of its specification curve.
 
-A reading is one defensible way from what the table holds to a difference of the two sides: a method, its pooling (sum,
-mean a token or a character), what of its presentations is read. Nothing is computed that the table has already.
-
-The test is that of Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214: of the median effect, the
-share of specifications that are significant in the direction of the claim, and the mean z (Stouffer). Under the null,
-the sign of what an item contributes is exchanged at random, in all specifications at once, so that the draws are as
-dependent as the curve is: of paired gains that is a permutation of what is compared within the item, of correlations a
-wild bootstrap of each item's influence. Where items come in paradigms, the signs of whole paradigms are exchanged.
+The test is that of Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214. Under the null, the sign of
+what an item contributes is exchanged at random, in all specifications at once, so that the draws are as dependent as
+the curve is: of paired gains that is a permutation of what is compared within the item, of correlations a wild
+bootstrap of each item's influence. Where items come in paradigms, the signs of whole paradigms are exchanged.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError, unknown_name
-from pairbank.scoring.api.layout import ScoreColumns
+from pairbank.scoring.api.layout import MethodLayout, ScoreColumns
 from pairbank.scoring.api.names import MethodName
 from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.distance_bins import largest_distance_kept
-from pairbank.stats.scored_table.method_scores import choices_of, credits_of, number_column
-
-if TYPE_CHECKING:
-    from pairbank.arrays import BoolArray, FloatArray, IntArray
-    from pairbank.scoring.api.layout import MethodLayout
-    from pairbank.stats.scored_table.method_scores import MethodScores
-    from pairbank.stats.scored_table.scored_table import ScoredTable
-
+from pairbank.stats.scored_table.method_scores import MethodScores, choices_of, credits_of, number_column
+from pairbank.stats.scored_table.scored_table import ScoredTable
 
 POOLS = "pooled"
 """What the layout of a method says whose paper pools the presentations."""
@@ -81,7 +73,7 @@ def _measured(table: ScoredTable, scores: MethodScores) -> Iterator[Reading]:
     yield _reading(layout, {"linking": layout.method}, scores.delta_nats)
     if layout.method != table.reference:
         return
-    others = {entry.method for entry in table.layouts}
+    others = {layout.method for layout in table.layouts}
     columns = ScoreColumns(layout.method)
     sides = [table.side(layout.method, "good"), table.side(layout.method, "bad")]
     if MEAN_LOGPROB not in others and {columns.good_n, columns.bad_n} <= {*table.frame.columns}:
@@ -94,10 +86,8 @@ def _measured(table: ScoredTable, scores: MethodScores) -> Iterator[Reading]:
 
 
 def _mean_difference(sides: list[FloatArray], counts: list[FloatArray]) -> FloatArray:
-    means = [
-        np.divide(side, n, out=np.full_like(side, np.nan), where=n > 0) for side, n in zip(sides, counts, strict=True)
-    ]
-    return np.asarray(means[0] - means[1])
+    good, bad = (np.divide(x, n, out=np.full_like(x, np.nan), where=n > 0) for x, n in zip(sides, counts, strict=True))
+    return np.asarray(good - bad)
 
 
 def _prompted(scores: MethodScores) -> Iterator[Reading]:
@@ -133,8 +123,8 @@ def _parts(scores: MethodScores) -> list[tuple[str, FloatArray, FloatArray]]:
     if layout.kind == "forced_choice":
         turn = np.arange(len(credit)) % credit.shape[1]
         for nth in range(credit.shape[1]):
-            entry = credit[np.arange(len(credit)), (turn + nth) % credit.shape[1]]
-            results.append((f"{ONE_AN_ITEM} ({'abcdefgh'[nth % 8]})", 2 * entry - 1, entry))
+            one = credit[np.arange(len(credit)), (turn + nth) % credit.shape[1]]
+            results.append((f"{ONE_AN_ITEM} ({'abcdefgh'[nth % 8]})", 2 * one - 1, one))
     elif layout.has_logprobs:
         yes = scores.logprobs_nats[:, 0, 0] - scores.logprobs_nats[:, 1, 0]
         results.append((f"P({layout.options[0]}) only", yes, (signs(yes) + 1) / 2))
@@ -155,8 +145,6 @@ ASKED, MEASURED, PEOPLE = "asking", "probability", "people"
 class Claim:
     """A claim that A is better than B, or that r with people is above a number."""
 
-    text: str
-    """As it was given."""
     kind: Kind
     a: str = ""
     """What is claimed to be better: a method, a model, `asking`, `probability`; patterns with * may match several."""
@@ -175,20 +163,17 @@ class Claim:
 
 
 def claim_of(text: str, *, methods: Sequence[str], models: Sequence[str]) -> Claim:
-    """Return a claim from its text: `A > B`, `B < A`, `people > .3`.
-
-    >>> claim_of("asking < probability", methods=["direct", "meta"], models=["a"]).a
-    'probability'
-    >>> claim_of("people > .3", methods=["direct"], models=["a"]).above
-    0.3
-    """
+    """Return a claim from its text: `A > B`, `B < A`, `people > .3`."""
     result = re.fullmatch(r"\s*(.+?)\s*([<>])\s*(.+?)\s*", text)
     if result is None:
         raise BankError(f"multiverse.claim is {text!r}; expected A > B, such as '{ASKING}', 'people > .3' or two names")
     left, sign, right = result.groups()
     a, b = (left, right) if sign == ">" else (right, left)
     if PEOPLE in (a, b):
-        return _of_people(text, a, b)
+        above = float(b) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", b, re.IGNORECASE) else math.nan
+        if a != PEOPLE or not -1 < above < 1:
+            raise BankError(f"multiverse.claim is {text!r}; expected people > NUMBER, with a number between -1 and 1")
+        return Claim(kind="people", above=above)
     for side in (a, b):
         if not _matches(side, [*methods, ASKED, MEASURED]) and not _matches(side, models):
             raise unknown_name("method or model of these tables", side, [ASKED, MEASURED, *methods, *models])
@@ -196,17 +181,7 @@ def claim_of(text: str, *, methods: Sequence[str], models: Sequence[str]) -> Cla
     of_models = all(_matches(side, models) for side in (a, b))
     if not of_methods and not of_models:
         raise BankError(f"multiverse.claim is {text!r}: one side is a method and the other a model; give two of a kind")
-    return Claim(text=text, kind="methods" if of_methods else "models", a=a, b=b)
-
-
-def _of_people(text: str, a: str, b: str) -> Claim:
-    try:
-        above = float(b)
-    except ValueError:
-        above = float("nan")
-    if a != PEOPLE or not -1 < above < 1:
-        raise BankError(f"multiverse.claim is {text!r}; expected people > NUMBER, with a number between -1 and 1")
-    return Claim(text=text, kind="people", above=above)
+    return Claim(kind="methods" if of_methods else "models", a=a, b=b)
 
 
 def is_on_side(layout: MethodLayout, side: str) -> bool:
@@ -231,8 +206,9 @@ def filters_of(used: ScoredTable) -> dict[str, BoolArray]:
     if not np.isnan(distance).all():
         known = ~np.isnan(distance)
         results["close"] = known & (np.nan_to_num(distance, nan=np.inf) <= largest_distance_kept(distance[known]))
-    words = [_words(used, name) for name in ("target_good", "target_bad")]
-    results["same length"] = (words[0] == words[1]) & (words[0] > 0)
+    texts = used.frame.reindex(columns=["target_good", "target_bad"]).astype(object).fillna("").astype(str)
+    good, bad = (np.array([len(text.split()) for text in texts[name]], dtype=np.int64) for name in texts)
+    results["same length"] = (good == bad) & (good > 0)
     people = used.human_delta
     if not np.isnan(people).all():
         size = np.nan_to_num(np.abs(people), nan=-1.0)
@@ -256,14 +232,6 @@ def edit_distances(used: ScoredTable) -> FloatArray:
     return np.array(
         [Levenshtein.distance(a, b) if isinstance(a, str) and isinstance(b, str) else np.nan for a, b in pairs],
         dtype=np.float64,
-    )
-
-
-def _words(used: ScoredTable, column: str) -> FloatArray:
-    if column not in used.frame.columns:
-        return np.zeros(len(used.frame))
-    return np.array(
-        [len(text.split()) if isinstance(text, str) else 0 for text in used.frame[column]], dtype=np.float64
     )
 
 
@@ -308,14 +276,7 @@ def curve_test(
     rng: np.random.Generator,
     n_draws: int,
 ) -> CurveTest:
-    """Test a whole curve.
-
-    >>> gains = np.random.default_rng(0).choice([-1.0, 1.0], size=(200, 3), p=[0.3, 0.7])
-    >>> found = curve_test(gains, np.arange(200), scale="gain", n_used=np.full(3, 200.0), observed=gains.sum(axis=0),
-    ...                    significant=np.ones(3), rng=np.random.default_rng(1), n_draws=99)
-    >>> found.p_median, found.p_mean_z
-    (0.01, 0.01)
-    """
+    """Test a whole curve."""
     n_units = int(units.max()) + 1 if units.size else 0
     if n_units < LEAST_UNITS or not contributions.shape[1]:
         raise BankError(f"{contributions.shape[1]} specifications of {n_units} units; expected one, and {LEAST_UNITS}")

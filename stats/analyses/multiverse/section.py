@@ -1,7 +1,4 @@
-"""Does a claim hold under all reasonable choices of the analysis? The curve of its specifications, and its test.
-
-Simonsohn, Simmons & Nelson 2020: all specifications, how many of them hold, and a test of the whole curve.
-"""
+"""Does a claim hold under all reasonable choices of the analysis? (Simonsohn, Simmons & Nelson 2020)."""
 
 from __future__ import annotations
 
@@ -14,17 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairbank.arrays import FloatArray, IntArray
+from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis
+from pairbank.stats.analyses.form import Chart, Result, analysis
 from pairbank.stats.analyses.multiverse.measures import (
     ASKING,
     LEAST_UNITS,
     Claim,
     CurveTest,
-    Reading,
-    Scale,
     claim_of,
     curve_test,
 )
@@ -48,7 +43,7 @@ LEAST_FOR_PEOPLE = 100
 COMPONENTS = ("corpus", "of", "part", "share", "low", "high", "variance", "levels", "cells")
 LEAST_ITEMS = 20
 ASKED, MEASURED, RATED = "right when asked", "right by probability", "ratings"
-UNITS = ("items", "paradigms")
+CHOICES = ("choice", "level", "specifications", "median", "holds", "beyond", "choice_share")
 
 
 @analysis(
@@ -65,20 +60,15 @@ def multiverse(tables: Sequence[ScoredFrame], context: Context, *, claim: str = 
     methods = [layout.method for layout in layouts_of(tables)]
     parsed = claim_of(claim, methods=methods, models=[table.model for table in tables])
     holding = [held(table) for table in tables]
-    curve = curve_of(
-        parsed,
-        specifications(parsed, holding),
-        _paradigms(tables),
-        rng=context.rng,
-        n_draws=context.n_resamples,
-    )
+    found = specifications(parsed, holding)
+    curve = curve_of(parsed, found, _paradigms(tables), rng=context.rng, n_draws=context.n_resamples)
     rated = ratings_given(context.ratings) if context.ratings else None
     return Result(
         title=f"Robustness to analysis choices: {parsed.in_words}",
         tables={
             "choices": curve.choices,
             "specifications": curve.table,
-            "tests": tests_table(curve),
+            "tests": pd.DataFrame([{"draws": kind} | asdict(test) for kind, test in curve.tests.items()]),
             "variance": pd.DataFrame([*component_rows(holding, rated)], columns=[*COMPONENTS]),
         },
         main_table="choices",
@@ -91,7 +81,7 @@ def multiverse(tables: Sequence[ScoredFrame], context: Context, *, claim: str = 
                     curve.table,
                     choices=curve.varying,
                     y_label="r with people" if parsed.kind == "people" else "difference in accuracy",
-                    null=curve.null,
+                    null=parsed.above,
                 ),
                 values={
                     "n": curve.table["n"],
@@ -106,11 +96,7 @@ def multiverse(tables: Sequence[ScoredFrame], context: Context, *, claim: str = 
             "not_compared": position_bias(holding) if parsed.kind != "people" else "",
             "n_draws": context.n_resamples,
             "outcomes": {ASKED: "prompted accuracy", MEASURED: "accuracy by probability", RATED: "people's ratings"},
-            "LEAST_FOR_PEOPLE": LEAST_FOR_PEOPLE,
-            "LEAST_UNITS": LEAST_UNITS,
-            "LEVEL": LEVEL,
             "MOST_DRAWN": MOST_DRAWN,
-            "MOST_LEVELS": MOST_LEVELS,
         },
     )
 
@@ -132,42 +118,23 @@ def component_rows(tables: Sequence[Held], ratings: pd.DataFrame | None) -> Iter
     """Yield the shares of variance of each corpus: of right answers when asked and by probability, and of ratings."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
         of_corpus = [table for table in tables if table.corpus == corpus]
-        for of, asked in ((ASKED, True), (MEASURED, False)):
-            cells = _cells(of_corpus, asked=asked)
-            yield from _rows(corpus, of, cells, ["item", "prompt" if asked else "linking", "model"])
+        for of, factor in ((ASKED, "prompt"), (MEASURED, "linking")):
+            cells = [
+                pd.DataFrame({"item": table.item_ids, "value": reading.credit}).assign(
+                    **{factor: reading.choices.get("linking", reading.layout.method)},
+                    model=" ".join([table.model, *table.setting.values()]),
+                )
+                for table in of_corpus
+                for reading in table.readings
+                if reading.layout.is_prompted == (of == ASKED) and reading.by_paper and not reading.is_biased
+            ]
+            if cells:
+                yield from _rows(corpus, of, pd.concat(cells, ignore_index=True), ["item", factor, "model"])
         if ratings is not None:
             ids = {item for table in of_corpus for item in table.item_ids}
-            theirs = ratings[ratings["item_id"].isin(ids)]
-            if len(theirs):
-                side = theirs["side"].astype(str) if "side" in theirs.columns else ""
-                cells = pd.DataFrame(
-                    {
-                        "item": theirs["item_id"].astype(str) + " " + side,
-                        "rater": theirs["rater"].astype(str),
-                        "value": theirs["value"],
-                    }
-                )
-                yield from _rows(corpus, RATED, cells, ["item", "rater"])
-
-
-def _cells(tables: Sequence[Held], *, asked: bool) -> pd.DataFrame:
-    """Return one line per item, method and model: its credit, by the definition of the method's paper."""
-    parts = [
-        pd.DataFrame({"item": table.item_ids, name: _method(reading), "model": _model(table), "value": reading.credit})
-        for table in tables
-        for reading in table.readings
-        for name in ["prompt" if asked else "linking"]
-        if reading.layout.is_prompted == asked and reading.by_paper and not reading.is_biased
-    ]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["item", "value"])
-
-
-def _method(reading: Reading) -> str:
-    return reading.layout.method if reading.layout.is_prompted else reading.choices["linking"]
-
-
-def _model(table: Held) -> str:
-    return " ".join([table.model, *table.setting.values()])
+            theirs = ratings[ratings["item_id"].isin(ids)].astype({"item_id": str, "rater": str})
+            side = theirs["side"].astype(str) if "side" in theirs.columns else ""
+            yield from _rows(corpus, RATED, theirs.assign(item=theirs["item_id"] + " " + side), ["item", "rater"])
 
 
 def _rows(corpus: str, of: str, cells: pd.DataFrame, factors: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -191,7 +158,6 @@ def _rows(corpus: str, of: str, cells: pd.DataFrame, factors: Sequence[str]) -> 
 class Curve:
     """All specifications of a claim."""
 
-    claim: Claim
     table: pd.DataFrame
     """One line a specification, lowest first: number, a column a choice that varies, estimate, low, high, n, holds."""
     choices: pd.DataFrame
@@ -203,140 +169,79 @@ class Curve:
     tests: dict[str, CurveTest]
     """By what the draws are: items, and paradigms where there are enough."""
 
-    @property
-    def null(self) -> float:
-        """What the claim says the estimate is above."""
-        return self.claim.above
-
 
 def curve_of(
     claim: Claim,
-    result: Sequence[Specification],
+    found: Sequence[Specification],
     paradigms: dict[tuple[str, str], str],
     *,
     rng: np.random.Generator,
     n_draws: int,
 ) -> Curve:
-    """Return the curve."""
-    names = list(dict.fromkeys(name for specification in result for name in specification.choices))
-    cells = pd.DataFrame([{name: specification.choices.get(name, "-") for name in names} for specification in result])
+    """Return the curve, with its tests over items, and over paradigms where every item has one and there are ten."""
+    names = dict.fromkeys(name for specification in found for name in specification.choices)
+    cells = pd.DataFrame([{name: specification.choices.get(name, "-") for name in names} for specification in found])
     varying = tuple(name for name in names if cells[name].nunique() > 1)
-    fixed = {name: str(cells[name].iloc[0]) for name in names if name not in varying}
-    table = cells[list(varying)].assign(
-        estimate=[specification.estimate.value for specification in result],
-        low=[specification.estimate.low for specification in result],
-        high=[specification.estimate.high for specification in result],
-        n=[specification.estimate.n for specification in result],
-    )
+    estimates = pd.DataFrame([asdict(specification.estimate) for specification in found])
+    table = cells[list(varying)].assign(estimate=estimates["value"], **estimates[["low", "high", "n"]])
     table["holds"] = table["estimate"] > claim.above
     table["beyond"] = table["low"] > claim.above
-    return Curve(
-        claim=claim,
-        table=_sorted(table),
-        choices=_by_choice(table, varying),
-        varying=varying,
-        fixed=fixed,
-        tests=_tests(claim, result, table, paradigms, rng=rng, n_draws=n_draws),
-    )
-
-
-def _sorted(table: pd.DataFrame) -> pd.DataFrame:
+    keys, matrix = _side_by_side(found)
+    n_used, values = (table[name].to_numpy(dtype=np.float64) for name in ("n", "estimate"))
+    observed = values * n_used
+    if claim.kind == "people":  # squares sum to the variance of z in small samples too: n / (n - 3), as Fisher's
+        observed, matrix = np.arctanh(values) - math.atanh(claim.above), matrix * np.sqrt(n_used / (n_used - 3))
+    units = {"items": np.arange(len(keys), dtype=np.int64)}
+    if all(key in paradigms for key in keys):
+        codes, labels = pd.factorize(pd.Series([(corpus, paradigms[corpus, item]) for corpus, item in keys]))
+        units |= {"paradigms": codes} if len(labels) < len(keys) else {}
+    tests = {
+        kind: curve_test(
+            matrix,
+            of,
+            scale="z" if claim.kind == "people" else "gain",
+            n_used=n_used,
+            observed=observed,
+            significant=table["beyond"].to_numpy(dtype=np.float64),
+            rng=rng,
+            n_draws=n_draws,
+        )
+        for kind, of in units.items()
+        if np.unique(of).size >= LEAST_UNITS
+    }
     ordered = table.sort_values("estimate", kind="stable").reset_index(drop=True)
     ordered.insert(0, "specification", np.arange(1, len(ordered) + 1))
-    return ordered
+    fixed = {name: str(cells[name].iloc[0]) for name in names if name not in varying}
+    return Curve(table=ordered, choices=_by_choice(table, varying), varying=varying, fixed=fixed, tests=tests)
 
 
 def _by_choice(table: pd.DataFrame, varying: Sequence[str]) -> pd.DataFrame:
     """Return what each level of each choice gives, and the share of the estimates' variance between the levels."""
-    rows = Rows()
+    parts = [pd.DataFrame(columns=[*CHOICES])]
     spread = float(table["estimate"].var(ddof=0))
     for name in varying:
         by_level = table.groupby(name, sort=False)
-        means = by_level["estimate"].transform("mean")
-        share = float(means.var(ddof=0)) / spread if spread > 0 else math.nan
-        for level, part in by_level:
-            rows.append(
-                {
-                    "choice": name,
-                    "level": str(level),
-                    "specifications": len(part),
-                    "median": float(part["estimate"].median()),
-                    "holds": float(part["holds"].mean()),
-                    "beyond": float(part["beyond"].mean()),
-                    "choice_share": share,
-                }
-            )
-    columns = ["choice", "level", "specifications", "median", "holds", "beyond", "choice_share"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _tests(
-    claim: Claim,
-    result: Sequence[Specification],
-    table: pd.DataFrame,
-    paradigms: dict[tuple[str, str], str],
-    *,
-    rng: np.random.Generator,
-    n_draws: int,
-) -> dict[str, CurveTest]:
-    """Return the tests over items, and over paradigms where every item has one and there are ten."""
-    scale: Scale = "z" if claim.kind == "people" else "gain"
-    keys, matrix = _side_by_side(result)
-    values = table["estimate"].to_numpy(dtype=np.float64)
-    n_used = table["n"].to_numpy(dtype=np.float64)
-    observed = np.arctanh(values) - math.atanh(claim.above) if scale == "z" else values * n_used
-    if scale == "z":
-        matrix = _spread(matrix, n_used)
-    curves = {}
-    for kind, units in zip(UNITS, _units(keys, paradigms), strict=True):
-        if units is not None and np.unique(units).size >= LEAST_UNITS:
-            curves[kind] = curve_test(
-                matrix,
-                units,
-                scale=scale,
-                n_used=n_used,
-                observed=observed,
-                significant=table["beyond"].to_numpy(dtype=np.float64),
-                rng=rng,
-                n_draws=n_draws,
-            )
-    return curves
-
-
-def _side_by_side(result: Sequence[Specification]) -> tuple[list[tuple[str, str]], FloatArray]:
-    """Return corpus and id of every item, and what it adds to each specification, shape (items, specifications)."""
-    keys: list[tuple[str, str]] = []
-    places: dict[str, pd.Index[Any]] = {}
-    starts: dict[str, int] = {}
-    for corpus in dict.fromkeys(specification.corpus for specification in result):
-        ids = pd.unique(
-            np.concatenate([specification.item_ids for specification in result if specification.corpus == corpus])
+        between = float(by_level["estimate"].transform("mean").var(ddof=0))
+        part = by_level.agg(
+            specifications=("estimate", "size"),
+            median=("estimate", "median"),
+            holds=("holds", "mean"),
+            beyond=("beyond", "mean"),
         )
-        places[corpus], starts[corpus] = pd.Index(ids), len(keys)
-        keys += [(corpus, str(item)) for item in ids]
-    matrix: FloatArray = np.zeros((len(keys), len(result)))
-    for nth, specification in enumerate(result):
-        matrix[
-            starts[specification.corpus] + places[specification.corpus].get_indexer(pd.Index(specification.item_ids)),
-            nth,
-        ] = specification.contributions
+        share = between / spread if spread > 0 else math.nan
+        parts.append(part.rename_axis("level").reset_index().assign(choice=name, choice_share=share)[[*CHOICES]])
+    return pd.concat(parts[1:] or parts, ignore_index=True)
+
+
+def _side_by_side(found: Sequence[Specification]) -> tuple[list[tuple[str, str]], FloatArray]:
+    """Return corpus and id of every item, and what it adds to each specification, shape (items, specifications)."""
+    ids: dict[str, list[np.ndarray]] = {}
+    for specification in found:
+        ids.setdefault(specification.corpus, []).append(specification.item_ids)
+    keys = [(corpus, str(item)) for corpus, of in ids.items() for item in pd.unique(np.concatenate(of))]
+    places = pd.Index(keys, tupleize_cols=True)
+    matrix: FloatArray = np.zeros((len(keys), len(found)))
+    for nth, specification in enumerate(found):
+        at = pd.MultiIndex.from_product([[specification.corpus], specification.item_ids])
+        matrix[places.get_indexer(at), nth] = specification.contributions
     return keys, matrix
-
-
-def _spread(influences: FloatArray, n_used: FloatArray) -> FloatArray:
-    """Return influences whose squares sum to the variance of z in small samples too: n / (n - 3), as Fisher's."""
-    return np.asarray(influences * np.sqrt(n_used / (n_used - 3)))
-
-
-def _units(keys: Sequence[tuple[str, str]], paradigms: dict[tuple[str, str], str]) -> tuple[IntArray, IntArray | None]:
-    items = np.arange(len(keys), dtype=np.int64)
-    if any(key not in paradigms for key in keys):
-        return items, None
-    names = {name: nth for nth, name in enumerate(dict.fromkeys((key[0], paradigms[key]) for key in keys))}
-    codes = np.array([names[key[0], paradigms[key]] for key in keys], dtype=np.int64)
-    return items, codes if len(names) < len(keys) else None
-
-
-def tests_table(curve: Curve) -> pd.DataFrame:
-    """Return the tests, one row per kind of draws."""
-    return pd.DataFrame([{"draws": kind} | asdict(test) for kind, test in curve.tests.items()])

@@ -1,9 +1,4 @@
-"""Every specification of a claim: in, scored tables; out, one estimate a combination of choices, and its contributions.
-
-Of a claim that A is right more often than B a specification is a reading of A and one of B, a filter of items, a rule
-for ties, a model and a corpus; of a claim about people a reading, a kind of r and a filter. Only choices that the
-tables hold are there: ties are a choice where there are some, a filter where it leaves some items out and 20 in.
-"""
+"""Every specification of a claim: one estimate per combination of the choices that the tables hold."""
 
 from __future__ import annotations
 
@@ -87,39 +82,30 @@ def held(table: ScoredFrame) -> Held:
 
 def specifications(claim: Claim, tables: Sequence[Held]) -> list[Specification]:
     """Return all specifications of a claim."""
-    makers: dict[str, Callable[[Claim, Sequence[Held]], Iterator[Specification]]] = {
-        "people": _of_people,
-        "methods": _of_methods,
-        "models": _of_models,
+    makers: dict[str, tuple[str, Callable[[Claim, Sequence[Held]], Iterator[Specification]]]] = {
+        "people": ("human judgments of both sides", _of_people),
+        "methods": ("a model with both", _of_methods),
+        "models": ("a method of both on the same items", _of_models),
     }
+    needs, maker = makers[claim.kind]
     results: list[Specification] = []
     n_numbers = 0
-    for entry in makers[claim.kind](claim, tables):
-        results.append(entry)
-        n_numbers += entry.contributions.size
+    for specification in maker(claim, tables):
+        results.append(specification)
+        n_numbers += specification.contributions.size
         if len(results) > MOST or n_numbers > MOST_NUMBERS:
             raise BankError(
                 f"the tables hold more than {len(results) - 1:,} specifications, of {n_numbers:,} items together: too "
                 "many at once; name methods or models in multiverse.claim, or give fewer tables"
             )
     if not results:
-        needs, methods, biased = _needed(claim, tables)
+        methods = dict.fromkeys(reading.layout.method for table in tables for reading in table.readings)
+        biased = position_bias(tables) if claim.kind != "people" else ""
         raise BankError(
             f"no specification of the claim that {claim.in_words}: it takes {needs} and {LEAST_ITEMS} items; the "
-            f"tables have {methods}. {biased}".rstrip()
+            f"tables have {', '.join(methods) or 'no method'}. {biased}".rstrip()
         )
     return results
-
-
-def _needed(claim: Claim, tables: Sequence[Held]) -> tuple[str, str, str]:
-    """Return what a claim takes, which methods there are, and which have position bias."""
-    methods = dict.fromkeys(reading.layout.method for table in tables for reading in table.readings)
-    needs = {
-        "people": "human judgments of both sides",
-        "methods": "a model with both",
-        "models": "a method of both on the same items",
-    }[claim.kind]
-    return needs, ", ".join(methods) or "no method", position_bias(tables) if claim.kind != "people" else ""
 
 
 def position_bias(tables: Sequence[Held]) -> str:
@@ -136,26 +122,23 @@ def position_bias(tables: Sequence[Held]) -> str:
 def _of_people(_claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
     kinds: dict[str, Callable[[FloatArray, FloatArray], Estimate]] = {"Pearson": pearson, "Spearman": spearman}
     for table in tables:
-        for entry, (name, kept), (kind, r) in itertools.product(table.readings, table.filters.items(), kinds.items()):
-            used = kept & ~np.isnan(entry.difference + table.people)
-            if used.sum() < LEAST_ITEMS or _repeats_a_credit(entry):
+        for reading, (name, kept), (kind, r) in itertools.product(table.readings, table.filters.items(), kinds.items()):
+            used = kept & ~np.isnan(reading.difference + table.people)
+            # right and wrong alone, of which the method has differences too
+            repeats = reading.choices.get("orders", "averaged") != "averaged" and reading.layout.has_logprobs
+            if used.sum() < LEAST_ITEMS or repeats:
                 continue
-            x, y = entry.difference[used], table.people[used]
+            x, y = reading.difference[used], table.people[used]
             estimate = r(x, y)
             if estimate.reason is not None:
                 continue
             yield Specification(
-                choices=_places(table) | dict(entry.choices) | {"r": kind, "items": name},
+                choices=_places(table) | dict(reading.choices) | {"r": kind, "items": name},
                 estimate=estimate,
                 corpus=table.corpus,
                 item_ids=table.item_ids[used],
                 contributions=influences(x, y, ranked=kind == "Spearman"),
             )
-
-
-def _repeats_a_credit(entry: Reading) -> bool:
-    """Return whether a reading has right and wrong alone, of which the method has differences too."""
-    return bool(entry.choices.get("orders", "averaged") != "averaged" and entry.layout.has_logprobs)
 
 
 def influences(x: FloatArray, y: FloatArray, *, ranked: bool) -> FloatArray:
@@ -185,19 +168,15 @@ def _of_methods(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]
 
 
 def _of_models(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
-    first = [table for table in tables if fnmatchcase(table.model, claim.a)]
-    second = [table for table in tables if fnmatchcase(table.model, claim.b)]
-    for entry, other in itertools.product(first, second):
-        if entry.corpus != other.corpus or entry.model == other.model:
+    for first, second in itertools.product(tables, tables):
+        if not fnmatchcase(first.model, claim.a) or not fnmatchcase(second.model, claim.b):
             continue
-        theirs = {_key(reading): reading for reading in other.readings if not reading.is_biased}
-        for a in entry.readings:
-            if not a.is_biased and (b := theirs.get(_key(a))) is not None:
-                yield from _gains(entry, other, a, b, _joined({}, a.choices))
-
-
-def _key(reading: Reading) -> tuple[str, ...]:
-    return (reading.layout.method, *itertools.chain(*sorted(reading.choices.items())))
+        if first.corpus != second.corpus or first.model == second.model:
+            continue
+        for a, b in itertools.product(first.readings, second.readings):
+            same = a.layout.method == b.layout.method and a.choices == b.choices
+            if same and not a.is_biased and not b.is_biased:
+                yield from _gains(first, second, a, b, _joined({}, a.choices))
 
 
 def _joined(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, str]:
@@ -213,16 +192,16 @@ def _places(table: Held, other: Held | None = None) -> dict[str, str]:
     return {"corpus": table.corpus, "model": model, **table.setting}
 
 
-def _gains(entry: Held, other: Held, a: Reading, b: Reading, choices: dict[str, str]) -> Iterator[Specification]:
+def _gains(first: Held, other: Held, a: Reading, b: Reading, choices: dict[str, str]) -> Iterator[Specification]:
     """Yield the specifications of two readings: filters and rules for ties."""
-    same = entry is other
-    credit = np.column_stack([a.credit, b.credit if same else _onto(entry, other, b.credit)])
-    tied = np.column_stack([a.tied, b.tied if same else _onto(entry, other, b.tied.astype(np.float64)) == 1])
+    same = first is other
+    credit = np.column_stack([a.credit, b.credit if same else _onto(first, other, b.credit)])
+    tied = np.column_stack([a.tied, b.tied if same else _onto(first, other, b.tied.astype(np.float64)) == 1])
     known: BoolArray = np.asarray(~np.isnan(credit).any(axis=1))
     tied &= known[:, np.newaxis]
     is_choice = tied.any(axis=1).sum() >= LEAST_TIES * max(1, known.sum())
     for (rule, worth), (name, kept) in itertools.product(
-        (TIES if is_choice else {"one half": 0.5}).items(), entry.filters.items()
+        (TIES if is_choice else {"one half": 0.5}).items(), first.filters.items()
     ):
         used = known & kept & (~tied.any(axis=1) if worth is None else known)
         if used.sum() < LEAST_ITEMS:
@@ -232,18 +211,18 @@ def _gains(entry: Held, other: Held, a: Reading, b: Reading, choices: dict[str, 
         if not gain.any():
             continue
         yield Specification(
-            choices=_places(entry, other) | choices | {"items": name, "ties": rule},
+            choices=_places(first, other) | choices | {"items": name, "ties": rule},
             estimate=paired_difference(gain),
-            corpus=entry.corpus,
-            item_ids=entry.item_ids[used],
+            corpus=first.corpus,
+            item_ids=first.item_ids[used],
             contributions=gain,
         )
 
 
-def _onto(entry: Held, other: Held, values: FloatArray) -> FloatArray:
+def _onto(first: Held, other: Held, values: FloatArray) -> FloatArray:
     """Return another table's values on the items of the first, NaN where it has none."""
-    result = np.full(entry.item_ids.size, np.nan)
-    _, selected, theirs = np.intersect1d(entry.item_ids, other.item_ids, assume_unique=True, return_indices=True)
+    result = np.full(first.item_ids.size, np.nan)
+    _, selected, theirs = np.intersect1d(first.item_ids, other.item_ids, assume_unique=True, return_indices=True)
     result[selected] = values[theirs]
     return result
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,14 +80,26 @@ def questions(table: ScoredFrame) -> Iterator[Question]:
             yield _question(read, direct, scores, np.flatnonzero(present), predicts=predicts)
 
 
-def _question(read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: Any, *, predicts: bool) -> Question:  # noqa: ANN401
-    layout = scores.layout
-    task, prompt = names_of(layout.label, layout.method, kind=layout.kind, items=_kind_of_items(read, rows))
+def _question(
+    read: ScoredTable, direct: MethodScores, scores: MethodScores, rows: IntArray, *, predicts: bool
+) -> Question:
+    from scipy.special import softmax
+
+    layout, tasks = (
+        scores.layout,
+        [str(task) for task in read.frame.iloc[rows].get("task", pd.Series(dtype=str)).unique()],
+    )
+    items = ", ".join(_TASKS.get(task, task.replace("_", " ")) for task in tasks)
+    task, prompt = names_of(layout.label, layout.method, kind=layout.kind, items=items)
     x = (direct.word_nats if predicts else direct.delta_nats)[rows]
     y = (scores.word_nats if predicts else scores.delta_nats)[rows]
-    requested = y if predicts else (signs(y) + 1) / 2
+    asked = y if predicts else (signs(y) + 1) / 2
     if layout.is_judged and layout.has_logprobs and layout.accuracy == "pooled":
-        requested = credit_of_presentations(scores.logprobs_nats[rows], layout)
+        asked = credit_of_presentations(scores.logprobs_nats[rows], layout)
+    p_correct: FloatArray = np.empty((len(rows), 0))
+    if layout.has_logprobs and len(layout.options) > 1 and layout.kind != "prediction":
+        p = softmax(scores.logprobs_nats, axis=2)
+        p_correct = np.asarray(p[:, np.arange(len(layout.correct)), list(layout.correct)])[rows]
     return Question(
         model=read.model,
         corpus=read.corpus,
@@ -96,31 +108,14 @@ def _question(read: ScoredTable, direct: MethodScores, scores: MethodScores, row
         prompt=prompt,
         measure=LOG_P if predicts else ACCURACY,
         direct=x if predicts else (signs(x) + 1) / 2,
-        asked=requested.reshape(len(rows), -1),
+        asked=asked.reshape(len(rows), -1),
         direct_nats=x,
         asked_nats=y,
         paradigms=read.paradigms[rows],
         items=[read.item_ids[row] for row in rows],
-        p_correct=_p_correct(scores)[rows],
+        p_correct=p_correct,
         n_options=len(layout.options),
     )
-
-
-def _p_correct(scores: MethodScores) -> FloatArray:
-    from scipy.special import softmax
-
-    layout = scores.layout
-    if not layout.has_logprobs or len(layout.options) < 2 or layout.kind == "prediction":
-        return np.empty((len(scores.delta_nats), 0))
-    p = softmax(scores.logprobs_nats, axis=2)
-    return np.asarray(p[:, np.arange(len(layout.correct)), list(layout.correct)])
-
-
-def _kind_of_items(read: ScoredTable, rows: Any) -> str:  # noqa: ANN401 - row numbers
-    if "task" not in read.frame.columns:
-        return ""
-    tasks = [str(task) for task in read.frame["task"].iloc[rows].unique()]
-    return ", ".join(_TASKS.get(task, task.replace("_", " ")) for task in tasks)
 
 
 def names_of(label: str, method: str, *, kind: str, items: str) -> tuple[str, str]:
@@ -138,15 +133,18 @@ def names_of(label: str, method: str, *, kind: str, items: str) -> tuple[str, st
 
 def comparisons(asked: Sequence[Question]) -> pd.DataFrame:
     """Return every question on each corpus, and on the items of all corpora of its task where there are several."""
-    groups: dict[tuple[str, str, str, str], list[Question]] = {}
-    for entry in asked:
-        groups.setdefault((entry.task, entry.model, entry.prompt, entry.measure), []).append(entry)
+    groups: dict[tuple[str, ...], list[Question]] = {}
+    for question in asked:
+        groups.setdefault((question.task, question.model, question.prompt, question.measure), []).append(question)
     rows: list[dict[str, Any]] = []
     for parts in groups.values():
-        own_values = [_row(part) for part in parts]
-        rows += own_values
+        of_parts = []
+        for part in parts:
+            r = pearson(part.direct_nats, part.asked_nats, clusters=part.paradigms)
+            of_parts.append(_performance(part) | cells(r, "r", paradigms=True) | {"reason": r.reason})
+        rows += of_parts
         if len(parts) > 1:
-            rows.append(_pooled(parts, own_values))
+            rows.append(_pooled(parts, [row["r"] for row in of_parts if not np.isnan(row["r"])]))
     result = pd.DataFrame(rows)
     tasks = sorted(dict.fromkeys(result["task"]))
     return result.sort_values("task", key=lambda names: names.map(tasks.index), kind="stable").reset_index(drop=True)
@@ -205,46 +203,23 @@ def calibration(asked: Sequence[Question]) -> tuple[list[dict[str, Any]], list[d
     return scores, reliability
 
 
-def _row(part: Question) -> dict[str, Any]:
-    r = pearson(part.direct_nats, part.asked_nats, clusters=part.paradigms)
-    return _performance(part) | cells(r, "r", paradigms=True) | {"reason": r.reason}
-
-
-def _pooled(parts: Sequence[Question], own: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    first = parts[0]
+def _pooled(parts: Sequence[Question], known_r: Sequence[float]) -> dict[str, Any]:
     width = max(part.asked.shape[1] for part in parts)
-    together = Question(
-        model=first.model,
+    codes = [part.paradigms for part in parts]  # none has another corpus's paradigm; none where a corpus has none
+    starts = np.cumsum([0, *(of.max(initial=-1) + 1 for of in codes)])
+    paradigms = np.concatenate([of + start for of, start in zip(codes, starts, strict=False)])
+    has_all = all((of >= 0).all() for of in codes)
+    together = replace(
+        parts[0],
         corpus=POOLED,
-        method=first.method,
-        task=first.task,
-        prompt=first.prompt,
-        measure=first.measure,
         direct=np.concatenate([part.direct for part in parts]),
         asked=np.concatenate([np.broadcast_to(part.asked, (len(part.asked), width)) for part in parts]),
-        direct_nats=np.empty(0),
-        asked_nats=np.empty(0),
-        paradigms=_side_by_side([part.paradigms for part in parts]),
-        items=[item for part in parts for item in part.items],
-        p_correct=np.empty((0, 0)),
-        n_options=first.n_options,
+        paradigms=paradigms if has_all else np.full(paradigms.size, -1, dtype=np.int64),
     )
-    known = [row["r"] for row in own if not np.isnan(row["r"])]
-    mean = float(np.mean(known)) if known else np.nan
-    reason = "the mean over corpora has no interval" if known else "undefined on every corpus"
-    return (
-        _performance(together)
-        | cells(without_interval(mean, reason, n=0, method=""), "r", paradigms=True)
-        | {"reason": reason}
-    )
-
-
-def _side_by_side(paradigms: Sequence[IntArray]) -> IntArray:
-    """Return the paradigms of several corpora, none of which has another's; none where one has none."""
-    if any((codes < 0).any() for codes in paradigms):
-        return np.full(sum(codes.size for codes in paradigms), -1, dtype=np.int64)
-    starts = np.cumsum([0, *(codes.max(initial=-1) + 1 for codes in paradigms)])
-    return np.concatenate([codes + start for codes, start in zip(paradigms, starts, strict=False)])
+    mean = float(np.mean(known_r)) if known_r else np.nan
+    reason = "the mean over corpora has no interval" if known_r else "undefined on every corpus"
+    r = without_interval(mean, reason, n=0, method="")
+    return _performance(together) | cells(r, "r", paradigms=True) | {"reason": reason}
 
 
 def _performance(part: Question) -> dict[str, Any]:
@@ -252,13 +227,13 @@ def _performance(part: Question) -> dict[str, Any]:
     of_item = part.asked.mean(axis=1)
     of = part.paradigms
     if part.measure == LOG_P:
-        requested, direct, gain = (mean_of_items(x, clusters=of) for x in (of_item, part.direct, of_item - part.direct))
+        asked, direct, gain = (mean_of_items(x, clusters=of) for x in (of_item, part.direct, of_item - part.direct))
     else:
         items = np.repeat(np.arange(len(part.asked)), part.asked.shape[1])
-        requested = share_of_trials(part.asked.ravel(), items, clusters=of[items])
+        asked = share_of_trials(part.asked.ravel(), items, clusters=of[items])
         direct, gain = share_of_items(part.direct, clusters=of), paired_difference(of_item - part.direct, clusters=of)
     names = ("task", "model", "prompt", "method", "corpus", "measure")
     row: dict[str, Any] = {name: getattr(part, name) for name in names}
-    for name, result in (("asked", requested), ("direct", direct), ("difference", gain)):
+    for name, result in (("asked", asked), ("direct", direct), ("difference", gain)):
         row |= cells(result, name, paradigms=True)
     return row | {"n": len(part.direct)}

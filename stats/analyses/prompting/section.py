@@ -1,17 +1,15 @@
-"""Is prompting a substitute for probability? Consistency and performance of prompts, of any tasks and methods.
-
-Hu & Levy 2023, Figures 2 to 10; the tasks and prompts are those of the methods, whatever they are.
-"""
+"""Is prompting a substitute for probability? Hu & Levy 2023, Figures 2 to 10, for any tasks and prompts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
+from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, charts, groups, records, where
 from pairbank.stats.analyses.prompting.cells import (
     ACCURACY,
@@ -26,17 +24,15 @@ from pairbank.stats.analyses.prompting.cells import (
     whole,
 )
 from pairbank.stats.estimates.bootstrap import wider
-from pairbank.stats.figures.charts import curve_panels
+from pairbank.stats.figures.charts import curve_panels, pages
 from pairbank.stats.figures.models import bars, matrices
 from pairbank.stats.figures.scatters import scatter_grid
-from pairbank.stats.scored_table.model_features import ModelFeatures, by_size, find_features
+from pairbank.stats.scored_table.method_scores import ScoredFrame
+from pairbank.stats.scored_table.model_features import by_size, find_features
 from pairbank.stats.wording import MISSING, number, span
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
-
-    from pairbank.stats.analyses.base import Context
-    from pairbank.stats.scored_table.method_scores import ScoredFrame
 
 CHANCE = 0.5
 ONE_SIDED = 0.025
@@ -63,9 +59,14 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
     if not asked:
         return Result()
     cells = comparisons(asked)
-    features = {table.model: _features(table, context.features) for table in tables}
+    features = {}
+    for table in tables:
+        model_id = str(table.signature.get("model", {}).get("model_id", ""))
+        known = find_features(table.model, model_id=model_id, corpus=table.corpus, given=context.features)
+        features[table.model] = known
     models = by_size(list(dict.fromkeys(question.model for question in asked)), features)
     result = whole(cells)
+    one, both = (where(result, task=task).groupby("model", sort=False)["asked"].mean() for task in (JUDGED, COMPARED))
     means = mean_consistency(result)
     brier, reliability = map(pd.DataFrame, calibration(asked))
     made = {"consistency": first_table(result, models), "mean_consistency": means, "comparisons": cells}
@@ -106,60 +107,33 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "result": result,
             "cases": cases(result),
             "orders": [*orders(result)],
-            "gain": gain_of_both_sentences(result),
+            "gain": (both - one).dropna(),  # how much more accurate answers are about two sentences (Result 3)
             "negative": negative_results(result),
-            "POOLED": POOLED,
-            "LOG_P": LOG_P,
-            "ACCURACY": ACCURACY,
-            "ONE_SIDED": ONE_SIDED,
-            "JUDGED": JUDGED,
-            "COMPARED": COMPARED,
             "N_BINS": N_BINS,
         },
     )
 
 
-def _features(table: ScoredFrame, given: Mapping[str, ModelFeatures]) -> ModelFeatures | None:
-    model_id = str(table.signature.get("model", {}).get("model_id", ""))
-    return find_features(table.model, model_id=model_id, corpus=table.corpus, given=given)
-
-
 def first_table(result: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     """Return performance and r: a line a model and task, a column a prompt; with many models a line each."""
     tasks, prompts = (list(dict.fromkeys(result[key])) for key in ("task", "prompt"))
-    rows: list[dict[str, Any]] = []
+    rows, of_models = Rows(), Rows()
     for model in models:
-        selected = result[result["model"] == model]
-        if len(models) * len(tasks) > MOST_ROWS:
-            rows.append({"model": model} | {task: _in_short(selected[selected["task"] == task]) for task in tasks})
-            continue
+        row: dict[str, Any] = {"model": model}
         for task in tasks:
-            current = selected[selected["task"] == task].set_index("prompt")
-            if current.empty:
+            of_task = where(result, model=model, task=task).set_index("prompt")
+            row[task] = ""
+            if of_task.empty:
                 continue
-            first = current.iloc[0]
-            row = {"model": model, "task": task, "n": int(current["n"].max()), "measure": first["measure"]}
-            row |= {"direct": number(first["direct"])}
-            row |= {prompt: _cell(current.loc[prompt]) if prompt in current.index else "" for prompt in prompts}
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _cell(row: pd.Series[Any]) -> str:
-    return (
-        f"{number(row['asked'])} (r = {number(row['r'])})"
-        if pd.notna(row["r"])
-        else f"{number(row['asked'])} (r {MISSING})"
-    )
-
-
-def _in_short(part: pd.DataFrame) -> str:
-    if part.empty:
-        return ""
-    return f"{number(part['direct'].iloc[0])} / {span(part['asked'])}, r {span(part['r'].dropna())}"
-
-
-# Numbers of sentences -------------------------------------------------------------------------------------------------
+            direct = number(of_task["direct"].iloc[0])
+            row[task] = f"{direct} / {span(of_task['asked'])}, r {span(of_task['r'].dropna())}"
+            cells = dict.fromkeys(prompts, "")
+            for prompt, asked, r in zip(of_task.index, of_task["asked"], of_task["r"], strict=True):
+                cells[prompt] = f"{number(asked)} (r {MISSING if pd.isna(r) else f'= {number(r)}'})"
+            facts = {"n": int(of_task["n"].max()), "measure": of_task["measure"].iloc[0], "direct": direct}
+            rows.append({"model": model, "task": task} | facts | cells)
+        of_models.append(row)
+    return pd.DataFrame(rows if len(models) * len(tasks) <= MOST_ROWS else of_models)
 
 
 def cases(result: pd.DataFrame) -> dict[str, int]:
@@ -192,12 +166,6 @@ def orders(result: pd.DataFrame) -> Iterator[dict[str, Any]]:
             yield {"of": key, "means": means.to_dict(), "n_lower": n_lower, "n_models": len(of_models)}
 
 
-def gain_of_both_sentences(result: pd.DataFrame) -> pd.Series[float]:
-    """Return how much more accurate each model's answers are about two sentences than about one (Result 3)."""
-    one, both = (where(result, task=task).groupby("model", sort=False)["asked"].mean() for task in (JUDGED, COMPARED))
-    return (both - one).dropna()
-
-
 def negative_results(result: pd.DataFrame) -> dict[str, int]:
     """Return how often a prompt alone would deny what probabilities show (the abstract's third claim)."""
     rows = where(result, measure=ACCURACY)
@@ -212,9 +180,6 @@ def mean_consistency(result: pd.DataFrame) -> pd.DataFrame:
     """Return r of each task and prompt over models: the mean of each model's mean over corpora (Figure 3)."""
     of = result.groupby(["task", "prompt"], sort=False)["r"]
     return of.agg(mean="mean", sd="std", min="min", max="max", n_models="count").reset_index()
-
-
-# Figures --------------------------------------------------------------------------------------------------------------
 
 
 def _consistency(result: pd.DataFrame, means: pd.DataFrame, models: Sequence[str]) -> Iterator[Chart]:
@@ -253,7 +218,7 @@ def _bars(name: str, rows: pd.DataFrame, panel: str, models: Sequence[str]) -> C
         caption="performance",
         draw=partial(
             bars,
-            {heading: bar_table(group.frame, models) for heading, group in headings.items()},
+            {heading: _bar_table(group.frame, models) for heading, group in headings.items()},
             groups="model",
             series="method",
             y_labels=measures,
@@ -267,41 +232,29 @@ def _bars(name: str, rows: pd.DataFrame, panel: str, models: Sequence[str]) -> C
     )
 
 
-def bar_table(part: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+def _bar_table(part: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     """Return bars: `direct` of each model, then each prompt; models in order."""
-    rows: Rows = []
+    bars_of = Rows()
     for model in models:
-        selected = records(where(part, model=model))
-        if selected:
-            rows.append({"model": model, "method": DIRECT} | _numbers(selected[0], "direct"))
-        rows += [{"model": model, "method": row["prompt"]} | _numbers(row, "asked") for row in selected]
-    return pd.DataFrame(rows)
-
-
-def _numbers(row: Mapping[str, Any], name: str) -> dict[str, float]:
-    return {"value": row[name], "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
+        rows = records(where(part, model=model))
+        named = [(DIRECT, "direct", row) for row in rows[:1]] + [(row["prompt"], "asked", row) for row in rows]
+        for method, name, row in named:
+            values = {"value": row[name], "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
+            bars_of.append({"model": model, "method": method} | values)
+    return pd.DataFrame(bars_of)
 
 
 def _scatters(asked: Sequence[Question], models: Sequence[str]) -> Iterator[Chart]:
     """Yield every question's answers over probabilities, one panel per model and prompt, a few models per figure."""
     for task in sorted({question.task for question in asked}):
-        for start in range(0, len(models), MOST_MODELS):
-            shown = models[start : start + MOST_MODELS]
+        for nth, shown in pages(models, MOST_MODELS):
             drawn = [
                 question for model in shown for question in asked if (question.task, question.model) == (task, model)
             ]
             if drawn:
-                part = f" {start // MOST_MODELS + 1}" if len(models) > MOST_MODELS else ""
-                yield Chart(
-                    name=f"scatter {task}{part}",
-                    caption="scatter",
-                    draw=partial(_draw_scatters, drawn),
-                    values={
-                        "task": task,
-                        "of_words": drawn[0].measure == LOG_P,
-                        "n": [len(question.direct_nats) for question in drawn],
-                    },
-                )
+                values = {"task": task, "of_words": drawn[0].measure == LOG_P, "n": [len(x.direct_nats) for x in drawn]}
+                name = f"scatter {task} {nth}" if len(models) > MOST_MODELS else f"scatter {task}"
+                yield Chart(name=name, caption="scatter", draw=partial(_draw_scatters, drawn), values=values)
 
 
 def _draw_scatters(asked: Sequence[Question]) -> Drawing:

@@ -15,6 +15,7 @@ from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.builders.ratings import BINARY, FORCED_CHOICE, SHARE_THAT_ACCEPTS
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
+from pairbank.stats.analyses.form import cells
 from pairbank.stats.analyses.raters.judgments import (
     OF_SENTENCES,
     Choices,
@@ -101,34 +102,28 @@ def people_rows(judged: Judged) -> Iterator[dict[str, Any]]:
             yield place_of(judged.table.corpus, "people", who, estimate=estimate)
     for number in range(max(len(people.each) if people else 0, others.rater.size if others else 0)):
         r = float(others.rater[number]) if others is not None and number < others.rater.size else math.nan
-        own_values = people.each[number] if people is not None and number < len(people.each) else None
-        yield place_of(judged.table.corpus, "rater", f"rater {number}", estimate=own_values, r=r)
+        single = people.each[number] if people is not None and number < len(people.each) else None
+        yield place_of(judged.table.corpus, "rater", f"rater {number}", estimate=single, r=r)
 
 
 def model_rows(judged: Judged) -> Iterator[dict[str, Any]]:
-    """Yield each method of the model on the same items."""
+    """Yield each method of the model on the same items, and with the fellows of how many raters it goes better."""
     for layout in judged.table.layouts:
-        estimate = None
+        estimate, r, ahead = None, math.nan, math.nan
         if judged.choices is not None:
             delta = judged.chosen.delta(layout.method)
             known = ~np.isnan(delta)
-            own_values = judged.chosen.paradigms[known]
-            estimate = accuracy(delta[known], clusters=own_values) if known.any() else None
+            estimate = accuracy(delta[known], clusters=judged.chosen.paradigms[known]) if known.any() else None
         others = _with_others(judged, layout)
-        r = float(np.nanmean(others.model)) if others is not None and (~np.isnan(others.model)).any() else math.nan
+        if others is not None and (~np.isnan(others.model)).any():
+            r = float(np.nanmean(others.model))
+            both = ~np.isnan(others.rater) & ~np.isnan(others.model)
+            ahead = float((others.model[both] > others.rater[both]).mean()) if both.any() else math.nan
         if estimate is not None or not math.isnan(r):
-            row = place_of(
+            of_model = place_of(
                 judged.table.corpus, "model", judged.table.model, method=layout.method, estimate=estimate, r=r
             )
-            yield row | {"share_ahead": _ahead(others)}
-
-
-def _ahead(others: WithOthers | None) -> float:
-    """Return the share of raters with whose fellows the model goes better than they do."""
-    if others is None:
-        return math.nan
-    both = ~np.isnan(others.rater) & ~np.isnan(others.model)
-    return float((others.model[both] > others.rater[both]).mean()) if both.any() else math.nan
+            yield of_model | {"share_ahead": ahead}
 
 
 def _with_others(judged: Judged, layout: MethodLayout | None) -> WithOthers | None:
@@ -161,7 +156,15 @@ def alternative_rows(judged: Judged, *, epsilon: float) -> Iterator[dict[str, An
         for name, rows in groups:
             test = _tested(judged, layout, rows, epsilon, None if name else paradigms)
             if test is not None and (not name or test.n_items >= LEAST_ITEMS):
-                yield _test_row(judged, layout.method, name, test)
+                numbers = ("winning_rate", "advantage", "rater_advantage", "n_raters", "reason")
+                yield {
+                    "corpus": judged.table.corpus,
+                    "model": judged.table.model,
+                    "method": layout.method,
+                    "phenomenon": name,
+                    "winning_rate_beyond": test.beyond_paradigms,
+                    "n": test.n_items,
+                } | {number: getattr(test, number) for number in numbers}
 
 
 def _tested(
@@ -173,8 +176,8 @@ def _tested(
         kept = rows & ~np.isnan(decided)
         part = judged.choices.made[kept]
         part = part[:, (~np.isnan(part)).any(axis=0)]
-        own_values = None if paradigms is None else paradigms[kept]
-        return alternative_annotator(part, decided[kept], epsilon=epsilon, paradigms=own_values) if part.size else None
+        of_kept = None if paradigms is None else paradigms[kept]
+        return alternative_annotator(part, decided[kept], epsilon=epsilon, paradigms=of_kept) if part.size else None
     scores, sides = _side_scores(judged, layout), judged.sides
     if scores is None or sides is None:
         return None
@@ -183,57 +186,36 @@ def _tested(
     if not selected.any() or not np.nanstd(rated) > 0:
         return None
     z = (scores - np.nanmean(rated)) / np.nanstd(rated)
-    own_values = None if paradigms is None else np.repeat(paradigms, 2)
+    of_sides = None if paradigms is None else np.repeat(paradigms, 2)
     return alternative_annotator_of_ratings(
-        sides.thing[selected], sides.rater[selected], sides.value[selected], z, epsilon=epsilon, paradigms=own_values
+        sides.thing[selected], sides.rater[selected], sides.value[selected], z, epsilon=epsilon, paradigms=of_sides
     )
-
-
-def _test_row(judged: Judged, method: str, phenomenon: str, test: AlternativeAnnotator) -> dict[str, Any]:
-    return {
-        "corpus": judged.table.corpus,
-        "model": judged.table.model,
-        "method": method,
-        "phenomenon": phenomenon,
-        "winning_rate": test.winning_rate,
-        "winning_rate_beyond": test.beyond_paradigms,
-        "advantage": test.advantage,
-        "rater_advantage": test.rater_advantage,
-        "n_raters": test.n_raters,
-        "n": test.n_items,
-        "reason": test.reason,
-    }
 
 
 def reliability_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     """Yield how far raters agree: intraclass correlations, Krippendorff's alpha, and the ceiling of r."""
-    frames = {}
+    frames: dict[str, tuple[Level, pd.DataFrame]] = {}
     if judged.choices is not None:
-        frames["choices"] = _long(judged.choices)
+        made = judged.choices.made
+        item, rater = np.nonzero(~np.isnan(made))
+        chosen = pd.DataFrame({"item_id": item, "side": "good", "rater": rater, "value": made[item, rater]})
+        frames["choices"] = "nominal", chosen
     if judged.sides is not None:
-        frames["ratings of sides"] = judged.sides.raw
-    for of, frame in frames.items():
-        place = {"corpus": judged.table.corpus, "of": of, "n_ratings": len(frame), "n_raters": frame["rater"].nunique()}
+        frames["ratings of sides"] = "interval", judged.sides.raw
+    for of, (level, frame) in frames.items():
         if len(frame) > MOST_ALPHA:
             continue
-        level: Level = "nominal" if of == "choices" else "interval"
+        place = {"corpus": judged.table.corpus, "of": of, "n_ratings": len(frame), "n_raters": frame["rater"].nunique()}
         named = {"Krippendorff's alpha": krippendorff_alpha(frame, scale=level)}
-        if of != "choices":
+        if level == "interval":
             icc = intraclass_correlations(frame)
             named |= {f"ICC, {name.replace('_', ', ')} rating": icc[name] for name in ICC_SHOWN}
         for measure, estimate in named.items():
-            cells = {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}
-            yield place | {"measure": measure} | cells | {"reason": estimate.reason}
-        if of != "choices" and judged.sides is not None:
+            yield place | {"measure": measure} | cells(estimate) | {"n": estimate.n, "reason": estimate.reason}
+        if level == "interval" and judged.sides is not None:
             ceiling = ceiling_from_ratings(judged.sides.thing, judged.sides.rater, judged.sides.value)
-            cells = {"value": ceiling.ceiling_r, "low": math.nan, "high": math.nan, "n": ceiling.n}
-            reason = ceiling.reason or "no interval is defined for it"
-            yield place | {"measure": CEILING} | cells | {"reason": reason}
-
-
-def _long(choices: Choices) -> pd.DataFrame:
-    item, rater = np.nonzero(~np.isnan(choices.made))
-    return pd.DataFrame({"item_id": item, "side": "good", "rater": rater, "value": choices.made[item, rater]})
+            row = place | {"measure": CEILING, "value": ceiling.ceiling_r, "low": math.nan, "high": math.nan}
+            yield row | {"n": ceiling.n, "reason": ceiling.reason or "no interval is defined for it"}
 
 
 def distance_rows(judged: Judged) -> Iterator[dict[str, Any]]:
@@ -248,9 +230,13 @@ def distance_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     scale, paradigms = str(scales[0]), _paradigms(judged.table)
     as_ratings = units, raters, values, None
     as_answers = _as_answers(units, raters, values) if scale in ANSWERED else as_ratings
+    steps = re.fullmatch(r"[a-z]+([1-9][0-9]*)", scale)  # `likert7` is from 1 to 7, others from 0 to 1
+    least, most = (1.0, float(steps[1])) if steps else (0.0, 1.0)
     for scores in judged.table.methods:
         answers = answer_shares(scores, judged.table.frame)
-        if answers is None or not _same_scale(scale, values, answers.points):
+        if answers is None or (answers.points[0], answers.points[-1]) != (least, most):
+            continue
+        if values.min() < least or values.max() > most:
             continue
         unit, rater, value, weights = as_answers if answers.points.size == 2 else as_ratings
         distance = distribution_distance(
@@ -265,13 +251,13 @@ def distance_rows(judged: Judged) -> Iterator[dict[str, Any]]:
         )
         place = {"corpus": judged.table.corpus, "model": judged.table.model, "method": scores.layout.method}
         for name in ("model", "constant", "nearer"):
-            entry: Estimate = getattr(distance, name)
-            low, high = entry.low, entry.high
-            if entry.n_paradigms:
-                low, high = min(low, entry.low_paradigms), max(high, entry.high_paradigms)
+            estimate: Estimate = getattr(distance, name)
+            low, high = estimate.low, estimate.high
+            if estimate.n_paradigms:
+                low, high = min(low, estimate.low_paradigms), max(high, estimate.high_paradigms)
             yield place | {
-                "of": DISTANCES[name], "value": entry.value, "low": low, "high": high, "n": entry.n,
-                "scale": scale, "floor": distance.floor, "n_raters": distance.n_raters, "reason": entry.reason,
+                "of": DISTANCES[name], "value": estimate.value, "low": low, "high": high, "n": estimate.n,
+                "scale": scale, "floor": distance.floor, "n_raters": distance.n_raters, "reason": estimate.reason,
             }  # fmt: skip
 
 
@@ -293,10 +279,3 @@ def _as_answers(
 
 DISTANCES = {"model": "model", "constant": "one distribution for all", "nearer": "model - one distribution"}
 """Distances by name, as tables have them."""
-
-
-def _same_scale(scale: str, values: FloatArray, points: FloatArray) -> bool:
-    """Return whether ratings are on the scale of a method's answers: `likert7` is from 1 to 7, others from 0 to 1."""
-    steps = re.fullmatch(r"[a-z]+([1-9][0-9]*)", scale)
-    low, high = (1.0, float(steps[1])) if steps else (0.0, 1.0)
-    return bool(points[0] == low and points[-1] == high and values.min() >= low and values.max() <= high)

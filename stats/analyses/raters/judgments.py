@@ -1,8 +1,4 @@
-"""What people said of the items of one scored table: individual ratings, or means only. Tables in, arrays and rows out.
-
-Individual raters, their majorities and how far they agree cannot be had of means; the choice that the means make, and r
-of a score with them, can.
-"""
+"""What people said of the items of one scored table: individual ratings, or means only."""
 
 from __future__ import annotations
 
@@ -19,7 +15,6 @@ from pairbank.arrays import FloatArray, IntArray
 from pairbank.builders.ratings import FORCED_CHOICE, normalised
 from pairbank.errors import BankError
 from pairbank.files import read_parquet
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.people import ceiling_of
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import signs
@@ -79,7 +74,7 @@ def ratings_given(given: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
             "file (--set raters.ratings=FILE.parquet), or where the corpora are (--data-dir), whose raters are then "
             "read, or give options={'raters': {'ratings': [frame]}}"
         )
-    frames = [read_parquet(Path(entry)).to_pandas() if isinstance(entry, str) else entry for entry in given]
+    frames = [read_parquet(Path(x)).to_pandas() if isinstance(x, str) else x for x in given]
     for frame, name in zip(frames, given, strict=True):
         if missing := [column for column in COLUMNS if column not in frame.columns]:
             description = name if isinstance(name, str) else "a table of ratings"
@@ -101,8 +96,8 @@ def choices_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> Choices | None
     if 2 * len(both) < len(pd.concat(sides).drop_duplicates(["item_id", "rater"])):
         both = both.iloc[:0]  # raters were shown one side; the few who saw both say little
     both = both.assign(difference=both["value"] - both["value_bad"])
-    requested = ["item_id", "rater", "difference"]
-    frame = pd.concat([entry for entry in (chosen[requested], both[requested]) if len(entry)] or [chosen[requested]])
+    parts = [part[["item_id", "rater", "difference"]] for part in (chosen, both)]
+    frame = pd.concat([part for part in parts if len(part)] or parts[:1])
     rows = pd.Index(item_ids).get_indexer(pd.Index(frame["item_id"]))
     frame, rows = frame[rows >= 0], rows[rows >= 0]
     if not len(frame):
@@ -138,9 +133,9 @@ MEANS = "mean ratings"
 """Who chooses where raters are known together only."""
 
 
-def has_means(table: ScoredTable) -> bool:
-    """Return whether people's mean ratings stand beside the items."""
-    return bool((~np.isnan(_means(table))).any())
+def means_of(table: ScoredTable) -> FloatArray:
+    """Return the mean ratings of all sides, the better ones first; NaN where there is none."""
+    return np.concatenate([table.numbers("human_good"), table.numbers("human_bad")])
 
 
 def mean_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
@@ -153,30 +148,20 @@ def mean_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
 
 def model_mean_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
     """Yield each method of the model: its choices on the same pairs, and r with the means of the same sentences."""
-    means = _means(table)
+    means = means_of(table)
     for layout in table.layouts:
         delta = table.delta(layout.method)
         known = ~np.isnan(delta + table.human_delta)
         estimate = accuracy(delta[known], clusters=table.paradigms[known]) if known.any() else None
-        r, n = _r_with(table, layout, means)
+        r, n = math.nan, 0
+        if layout.kind in OF_SENTENCES:
+            scores = np.concatenate([table.side(layout.method, side) for side in ("good", "bad")])
+            both = ~np.isnan(scores + means)
+            if both.sum() > 2:
+                r, n = pearson(scores[both], means[both]).value, int(both.sum())
         if estimate is not None or not math.isnan(r):
             row = place_of(table.corpus, "model", table.model, method=layout.method, estimate=estimate)
             yield row | {"r_with_means": r, "n_means": n}
-
-
-def _means(table: ScoredTable) -> FloatArray:
-    """Return the mean ratings of all sides, the better ones first; NaN where there is none."""
-    return np.concatenate([table.numbers("human_good"), table.numbers("human_bad")])
-
-
-def _r_with(table: ScoredTable, layout: MethodLayout, means: FloatArray) -> tuple[float, int]:
-    """Return r of a method's scores of single sides with people's means, and of how many sides."""
-    if layout.kind not in OF_SENTENCES:
-        return math.nan, 0
-    scores = np.concatenate([table.side(layout.method, side) for side in ("good", "bad")])
-    known = ~np.isnan(scores + means)
-    result = pearson(scores[known], means[known]) if known.sum() > 2 else None
-    return (result.value, int(known.sum())) if result is not None else (math.nan, 0)
 
 
 def how_many_rated(table: ScoredTable) -> tuple[int, int] | None:
@@ -186,18 +171,9 @@ def how_many_rated(table: ScoredTable) -> tuple[int, int] | None:
     return (int(n.min()), int(n.max())) if n.size else None
 
 
-def mean_reliability_rows(table: ScoredTable) -> Iterator[dict[str, Any]]:
-    """Yield the ceiling of r with the pairs' differences, from the spread of the ratings, or why there is none."""
-    result = ceiling_of(table)
-    yield {
-        "corpus": table.corpus,
-        "of": "mean differences",
-        "measure": "ceiling of r (spread of ratings)",
-        "value": result.ceiling_r,
-        "low": math.nan,
-        "high": math.nan,
-        "n": result.n,
-        "n_ratings": 0,
-        "n_raters": 0,
-        "reason": result.reason,
-    }
+def mean_reliability(table: ScoredTable) -> dict[str, Any]:
+    """Return the ceiling of r with the pairs' differences, from the spread of the ratings, or why there is none."""
+    ceiling = ceiling_of(table)
+    place = {"corpus": table.corpus, "of": "mean differences", "measure": "ceiling of r (spread of ratings)"}
+    cells = {"value": ceiling.ceiling_r, "low": math.nan, "high": math.nan, "n": ceiling.n, "reason": ceiling.reason}
+    return place | cells | {"n_ratings": 0, "n_raters": 0}

@@ -15,30 +15,12 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import MOST_FIRST_ROWS, Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, where
-from pairbank.stats.analyses.raters.beside import (
-    DISTANCES,
-    Judged,
-    alternative_rows,
-    distance_rows,
-    judged,
-    model_rows,
-    people_rows,
-    reliability_rows,
-)
-from pairbank.stats.analyses.raters.judgments import (
-    MEANS,
-    has_means,
-    how_many_rated,
-    mean_reliability_rows,
-    mean_rows,
-    model_mean_rows,
-    ratings_given,
-)
+from pairbank.stats.analyses.raters import beside, judgments
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
 from pairbank.stats.figures.charts import MOST_LINES, intervals
 from pairbank.stats.measures.human_agreement import EPSILON, LEAST_ITEMS
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import read_table
+from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.wording import capitalised, mean_and_span, number, plural, value_range, with_interval
 
 FAIR = ("mean_logprob", "slor", "bayes_uniform", "bayes_unigram")
@@ -74,12 +56,12 @@ NUMBERS = {"accuracy": "value", R_HEADING: "r_with_others", "r with mean ratings
 def raters(tables: Sequence[ScoredFrame], context: Context, *, epsilon: float = EPSILON) -> Result:
     """Return each rater beside each model: accuracies, correlations with the other raters, the annotator test."""
     of_means = [read_table(table).choices for table in tables if table.corpus in context.mean_ratings]
-    of_means = [table for table in of_means if has_means(table)]
-    of_raters, constant = list[Judged](), Rows()
+    of_means = [table for table in of_means if not np.isnan(judgments.means_of(table)).all()]
+    of_raters, constant = list[beside.Judged](), Rows()
     if context.ratings or not of_means:
-        ratings, left_out = without_constant_raters(ratings_given(context.ratings))
+        ratings, left_out = without_constant_raters(judgments.ratings_given(context.ratings))
         constant = [asdict(rater) | {"text": capitalised(str(rater))} for rater in left_out]
-        found = (judged(read_table(table), ratings) for table in tables)
+        found = (beside.judged(read_table(table), ratings) for table in tables)
         of_raters = [one for one in found if one is not None]
     if not of_raters and not of_means:
         corpora = ", ".join(sorted({table.corpus for table in tables}))
@@ -87,30 +69,33 @@ def raters(tables: Sequence[ScoredFrame], context: Context, *, epsilon: float = 
             f"the ratings are of none of the items of {corpora}; give ratings "
             "whose item_id are those of the tables (pairbank.load_ratings)"
         )
-    by_corpus: dict[str, Judged] = {}
+    by_corpus: dict[str, beside.Judged] = {}
+    means: dict[str, ScoredTable] = {}
     for one in of_raters:
         by_corpus.setdefault(one.table.corpus, one)
     of_means = [table for table in of_means if table.corpus not in by_corpus]
-    means = {table.corpus: table for table in reversed(of_means)}
-    means = {corpus: means[corpus] for corpus in dict.fromkeys(table.corpus for table in of_means)}
+    for table in of_means:
+        means.setdefault(table.corpus, table)
     constant = [rater for rater in constant if rater["corpus"] in {table.corpus for table in tables}]
-    rows = [row for one in by_corpus.values() for row in people_rows(one)]
-    rows += [row for table in means.values() for row in mean_rows(table)]
-    rows += [row for one in of_raters for row in model_rows(one)]
-    beside = pd.DataFrame(rows + [row for table in of_means for row in model_mean_rows(table)])
-    tests = pd.DataFrame([row for one in of_raters for row in alternative_rows(one, epsilon=epsilon)], columns=[*TEST])
-    agreed = [row for one in by_corpus.values() for row in reliability_rows(one)]
-    agreed += [row for table in means.values() for row in mean_reliability_rows(table)]
-    distances = pd.DataFrame([row for one in of_raters for row in distance_rows(one)], columns=[*DISTANCE])
+    rows = [row for one in by_corpus.values() for row in beside.people_rows(one)]
+    rows += [row for table in means.values() for row in judgments.mean_rows(table)]
+    rows += [row for one in of_raters for row in beside.model_rows(one)]
+    each = pd.DataFrame(rows + [row for table in of_means for row in judgments.model_mean_rows(table)])
+    tests = pd.DataFrame(
+        [row for one in of_raters for row in beside.alternative_rows(one, epsilon=epsilon)], columns=[*TEST]
+    )
+    agreed = [row for one in by_corpus.values() for row in beside.reliability_rows(one)]
+    agreed += map(judgments.mean_reliability, means.values())
+    distances = pd.DataFrame([row for one in of_raters for row in beside.distance_rows(one)], columns=[*DISTANCE])
     return _result(
         {
-            "each": beside,
+            "each": each,
             "test": tests,
             "reliability": pd.DataFrame(agreed, columns=[*RELIABILITY]),
             "distances": distances if len(distances) else pd.DataFrame(),
             "left_out": pd.DataFrame(constant).drop(columns="text", errors="ignore"),
         },
-        means={corpus: how_many_rated(table) for corpus, table in means.items()},
+        means={corpus: judgments.how_many_rated(table) for corpus, table in means.items()},
         values={"epsilon": epsilon, "constant_raters": [rater["text"] for rater in constant]},
     )
 
@@ -140,17 +125,12 @@ def _result(
             "fair": sorted(methods & set(FAIR)),
             "shows_r": R_HEADING in first and first[R_HEADING].ne("").any(),
             "nearest": tables["distances"] if len(tables["distances"]) else pd.DataFrame(columns=[*DISTANCE]),
-            "DISTANCES": DISTANCES,
-            "HALF": HALF,
+            "DISTANCES": beside.DISTANCES,
             "LEAST_ITEMS": LEAST_ITEMS,
             "LEAST_PARADIGMS": LEAST_PARADIGMS,
-            "MEANS": MEANS,
-            "MOST_NAMED": MOST_NAMED,
+            "MEANS": judgments.MEANS,
         },
     )
-
-
-# The table of the first page ------------------------------------------------------------------------------------------
 
 
 def beside_table(each: pd.DataFrame, tests: pd.DataFrame) -> pd.DataFrame:
@@ -186,29 +166,20 @@ def _rows_of_models(models: pd.DataFrame, tests: pd.DataFrame) -> Iterator[dict[
         test = records(where(tests, corpus=row["corpus"], model=row["who"], method=row["method"]))
         wins = [f"{round(one['winning_rate'] * one['n_raters'])} of {one['n_raters']} raters" for one in test]
         numbers = {name: "" if np.isnan(row[column]) else number(row[column]) for name, column in NUMBERS.items()}
-        yield {"corpus": row["corpus"], "who": row["who"], "method": row["method"], "n": row["n"] or None} | {
-            **numbers,
-            "accuracy": _interval(row),
-            "wins against": "".join(wins),
-        }
+        names = {name: row[name] for name in ("corpus", "who", "method")}
+        yield names | numbers | {"accuracy": _interval(row), "wins against": "".join(wins), "n": row["n"] or None}
 
 
 def _rows_of_methods(models: pd.DataFrame, tests: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield one row per method: lowest and highest of its models, and how many win against half of the raters."""
     for method in groups(models, "method"):
-        corpus = method.first["corpus"]
+        of_method, corpus = method.frame, method.first["corpus"]
         rates = where(tests, corpus=corpus, method=method.key[0])["winning_rate"]
         passing = f"half or more: {(rates >= HALF).sum()} of {plural(len(rates), 'model')}" if len(rates) else ""
-        names = {"corpus": corpus, "who": plural(len(method.frame), "model"), "method": method.key[0]}
-        yield (
-            names
-            | {"n": int(method.frame["n"].max()) or None, "wins against": passing}
-            | {
-                heading: value_range(method.frame.assign(value=method.frame[column]), ("who",))
-                for heading, column in NUMBERS.items()
-                if method.frame[column].notna().any()
-            }
-        )
+        row = {"corpus": corpus, "who": plural(len(of_method), "model"), "method": method.key[0]}
+        row |= {"n": int(of_method["n"].max()) or None, "wins against": passing}
+        known = [(name, column) for name, column in NUMBERS.items() if of_method[column].notna().any()]
+        yield row | {name: value_range(of_method.assign(value=of_method[column]), ("who",)) for name, column in known}
 
 
 def _interval(row: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from pairbank.arrays import BoolArray, FloatArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import REGION_TOKENS_DIFFER, REGIONS
+from pairbank.stats.analyses.form import cells
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, share_over
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items, student_level, wilson_bounds
@@ -107,18 +108,11 @@ def comparisons_of(formula: Formula) -> tuple[Comparison, ...]:
     """Return all comparisons of a formula, in order."""
     if isinstance(formula, Comparison):
         return (formula,)
-    return tuple(entry for part in formula.parts for entry in comparisons_of(part))
+    return tuple(comparison for part in formula.parts for comparison in comparisons_of(part))
 
 
 def parsed(text: str) -> Formula:
-    """Return a formula.
-
-    >>> found = parsed("[(5;%a%) - (5;%b%)] > [(5;%c%) - (5;%d%)]")
-    >>> bits = {"a": 9.0, "b": 4.0, "c": 3.0, "d": 1.0}
-    >>> margin = found.margin_bits(lambda region, condition: np.array([bits[condition]]))
-    >>> margin.tolist(), found.conditions
-    ([3.0], ('a', 'b', 'c', 'd'))
-    """
+    """Return a formula."""
     parser = _Parser(text)
     result = parser.joined()
     if parser.place < len(text.rstrip()) or isinstance(result, Total):
@@ -243,6 +237,11 @@ class Suite:
         texts = [formula for formula in self.formulas if any(part.sign != "=" for part in comparisons_of(formula))]
         return tuple(texts or self.formulas)
 
+    @property
+    def held(self) -> BoolArray:
+        """For which items all predictions hold."""
+        return np.asarray(np.stack([prediction.holds(self.surprisal) for prediction in self.predictions]).all(axis=0))
+
 
 def suites_of(table: ScoredFrame) -> Iterator[Suite]:
     """Yield the suites of a table, in its order."""
@@ -255,7 +254,8 @@ def suites_of(table: ScoredFrame) -> Iterator[Suite]:
     scored, unscored = frame[frame[COLUMNS.by_region].notna()], frame[frame[COLUMNS.by_region].isna()]
     differ = flagged(scored, COLUMNS.flags, REGION_TOKENS_DIFFER)
     for name, part in scored.groupby("subset", sort=False):
-        first = part.iloc[0]
+        first, without = part.iloc[0], unscored[unscored["subset"] == name]
+        flags = [flag for of in without.get(COLUMNS.flags, ()) if of is not None for flag in of]
         items = tuple(dict.fromkeys(part["item_number"].to_list()))
         yield Suite(
             corpus=table.corpus,
@@ -266,14 +266,9 @@ def suites_of(table: ScoredFrame) -> Iterator[Suite]:
             items=items,
             bits=_bits(part, items),
             n_flagged=int(differ[(scored["subset"] == name).to_numpy()].sum()),
-            n_unscored=int((unscored["subset"] == name).sum()),
-            unscored_flags=_flags(unscored[unscored["subset"] == name]),
+            n_unscored=len(without),
+            unscored_flags=", ".join(dict.fromkeys(flags)),
         )
-
-
-def _flags(unscored: pd.DataFrame) -> str:
-    flags = unscored[COLUMNS.flags] if COLUMNS.flags in unscored.columns else ()
-    return ", ".join(dict.fromkeys(flag for of_sentence in flags if of_sentence is not None for flag in of_sentence))
 
 
 def _bits(part: pd.DataFrame, items: tuple[int, ...]) -> dict[str, FloatArray]:
@@ -291,9 +286,8 @@ def _bits(part: pd.DataFrame, items: tuple[int, ...]) -> dict[str, FloatArray]:
 
 def suite_row(suite: Suite) -> dict[str, Any]:
     """Return in how many items of a suite all its predictions hold."""
-    held = np.asarray(np.stack([prediction.holds(suite.surprisal) for prediction in suite.predictions]).all(axis=0))
     known = _known(suite, [part for prediction in suite.predictions for part in comparisons_of(prediction)])
-    estimate = share_of_items(held[known].astype(float))
+    estimate = share_of_items(suite.held[known].astype(float))
     shares = [float(part.holds(suite.surprisal)[known].mean()) if known.any() else np.nan for part in _parts(suite)]
     return {
         "model": suite.model,
@@ -301,7 +295,8 @@ def suite_row(suite: Suite) -> dict[str, Any]:
         "suite": suite.name,
         "phenomenon": suite.phenomenon,
         "comparisons": len(shares),
-        **_cells(estimate),
+        **cells(estimate),
+        "n": estimate.n,
         "each_alone": float(np.mean(shares)) if shares else np.nan,
         "left_out": int((~known).sum()),
         "other_tokens": suite.n_flagged,
@@ -324,9 +319,9 @@ def model_rows(by_suite: pd.DataFrame) -> Iterator[dict[str, Any]]:
             estimate = share_over(estimate, shares, np.arange(shares.size))
         yield {
             "model": model,
-            **_cells(estimate),
-            "low_paradigms": estimate.low_paradigms,
-            "high_paradigms": estimate.high_paradigms,
+            **cells(estimate),
+            "n": estimate.n,
+            **cells(estimate, paradigms=True),
             "n_paradigms": estimate.n_paradigms,
             "suites": shares.size,
         }
@@ -346,10 +341,9 @@ def comparison_rows(suite: Suite) -> Iterator[dict[str, Any]]:
                 "suite": suite.name,
                 "comparison": part.text.replace("%", ""),
                 "kind": kind_of(part) if id(part) in predicted else "control",
-                **_cells(margin),
-                "holds": held.value,
-                "holds_low": held.low,
-                "holds_high": held.high,
+                **cells(margin),
+                "n": margin.n,
+                **cells(held, "holds"),
                 "reason": margin.reason or "",
             }
 
@@ -371,7 +365,3 @@ def _known(suite: Suite, parts: list[Comparison]) -> BoolArray:
     """Return which items have every number that these comparisons read."""
     numbers = [suite.surprisal(*region) for part in parts for region in part.regions]
     return np.asarray(~np.isnan(np.stack(numbers)).any(axis=0))
-
-
-def _cells(estimate: Estimate) -> dict[str, Any]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n}

@@ -1,14 +1,9 @@
-"""Do a model's surprisals behave as the predictions of test suites say?
-
-Hu, Gauthier, Qian, Wilcox & Levy 2020 (SyntaxGym): an item counts where every comparison of its suite's formula holds,
-among them differences of differences: is a garden path worse where nothing warns of it, by more than it is elsewhere?
-"""
+"""Do a model's surprisals behave as the predictions of test suites say? (SyntaxGym: Hu et al. 2020)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 
@@ -16,7 +11,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import REGIONS
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, where
-from pairbank.stats.analyses.suites.results import Suite, comparison_rows, model_rows, suite_row, suites_of
+from pairbank.stats.analyses.suites.results import comparison_rows, model_rows, suite_row, suites_of
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.models import FEW, grouped_map
@@ -57,7 +52,11 @@ def suites(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "accuracy": accuracy.reset_index(),
             "suites": by_suite,
             "comparisons": comparisons,
-            "items": pd.DataFrame([row for suite in scored for row in item_rows(suite)]),
+            "items": pd.DataFrame(
+                {"model": suite.model, "suite": suite.name, "item_number": item, "holds": bool(holds)}
+                for suite in scored
+                for item, holds in zip(suite.items, suite.held, strict=True)
+            ),
         },
         main_chart="accuracy",
         charts=[*_charts(by_suite, where(comparisons, kind=TWOFOLD))],
@@ -83,14 +82,6 @@ def phenomena(by_suite: pd.DataFrame) -> pd.DataFrame:
             | {"highest": f"{highest['suite']} {number(highest['value'])}"}
         )
     return pd.DataFrame(rows)
-
-
-def item_rows(suite: Suite) -> Iterator[dict[str, Any]]:
-    """Yield each item of a suite, and whether its predictions hold."""
-    held = [prediction.holds(suite.surprisal) for prediction in suite.predictions]
-    for nth, item in enumerate(suite.items):
-        holds = all(bool(of_items[nth]) for of_items in held)
-        yield {"model": suite.model, "suite": suite.name, "item_number": item, "holds": holds}
 
 
 def _charts(by_suite: pd.DataFrame, twofold: pd.DataFrame) -> Iterator[Chart]:

@@ -12,6 +12,7 @@ from multiverse_nulls import DIRECT, MEAN, curve, deciding, multiverse_tables, r
 from pairbank.errors import BankError, UnknownNameError
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.comparisons import comparisons as compared
+from pairbank.stats.analyses.multiverse.measures import claim_of
 from pairbank.stats.analyses.multiverse.section import multiverse as section
 from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.report.frames import scored_frame
@@ -65,7 +66,8 @@ def test_two_models_are_compared_by_every_reading_that_both_have() -> None:
     assert len(result.table) == (2 + 2 * 4) * 4
     turned = curve(tables, "m1 < m0", n_draws=20)
     assert turned.table["estimate"].to_numpy() == pytest.approx(-result.table["estimate"].to_numpy()[::-1])
-    assert result.claim.in_words == "m1 is right more often than m0"
+    claim = claim_of("m1 > m0", methods=["direct"], models=["m0", "m1"])
+    assert claim.in_words == "m1 is right more often than m0"
     many = curve(tables, "m1 > m*", n_draws=20)
     assert set(many.table["model"]) == {"m1 - m0", "m1 - m2"}
 
