@@ -33,7 +33,6 @@ FOLDED = ("A file of your own", "More ways of scoring", "Many machines", "Model"
 ALL = "pairbank.help_all"
 """Key of a command's context that says that all options were asked for."""
 _Function = Callable[..., None]
-_of_model = functools.partial(typer.Option, rich_help_panel="Model")
 
 
 def add_command(
@@ -77,11 +76,14 @@ def as_command(function: _Function, *, as_json: bool = True) -> _Function:
 def _options_of(kind: Any) -> list[inspect.Parameter]:  # noqa: ANN401 - an annotation
     """Return the options that a class of options declares; none of any other type."""
     if kind is LoadOptions:
-        declared = [(name, *get_args(hint)) for name, hint in get_type_hints(kind, include_extras=True).items()]
-        return [
-            _option(name, default, Annotated[_typed_text(option), _of_model(help=text)])
-            for name, option, text, default in declared
-        ]
+        options = []
+        for name, hint in get_type_hints(kind, include_extras=True).items():
+            declared, text, default = get_args(hint)
+            kinds = get_args(declared) if get_origin(declared) in (types.UnionType, Union) else (declared,)
+            typed: Any = next((simple for simple in (bool, int) if simple in kinds), str)  # a server's are texts
+            typed = typed | None if type(None) in kinds else typed
+            options.append(_option(name, default, Annotated[typed, typer.Option(help=text, rich_help_panel="Model")]))
+        return options
     if not dataclasses.is_dataclass(kind):
         return []
     hints = get_type_hints(kind, include_extras=True)
@@ -133,23 +135,12 @@ def _declared(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def _value_in_words(kind: Any) -> str | None:  # noqa: ANN401 - an annotation
-    """Return what stands for a value: FILE, N, NUMBER, TEXT or its choices; nothing for a flag.
-
-    >>> _value_in_words(list[Path] | None), _value_in_words(Literal["error", "nan"])
-    ('FILE', 'error|nan')
-    """
+    """Return what stands for a value in the help: FILE, N, NUMBER, TEXT or its choices; nothing for a flag."""
     if get_origin(kind) in (types.UnionType, Union):
         kind = next(one_kind for one_kind in get_args(kind) if one_kind is not type(None))
     if get_origin(kind) is list:
         [kind] = get_args(kind)
     return "|".join(get_args(kind)) if get_origin(kind) is Literal else WORDS.get(kind)
-
-
-def _typed_text(kind: Any) -> Any:  # noqa: ANN401 - an annotation
-    """Return the type that an option of a model is read as: a flag, a number, or text, perhaps none."""
-    kinds = get_args(kind) if get_origin(kind) in (types.UnionType, Union) else (kind,)
-    base = next((simple for simple in (bool, int) if simple in kinds), str)
-    return base | None if type(None) in kinds else base
 
 
 def _show_all(ctx: typer.Context, is_asked: bool) -> None:  # noqa: FBT001 - typer's callback
@@ -170,11 +161,9 @@ class Command(TyperCommand):
     """A command whose `--help` shows its most used options, and whose `--help-all` shows all of them."""
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - typer's own click has no public name
-        """Return the parameters; arguments and flags have no type behind their name."""
         return _without_types(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
-        """Print the help, without the folded panels unless all options are asked for."""
         folded = [] if ctx.meta.get(ALL) else [param for param in self.params if _panel(param) in FOLDED]
         for param in folded:
             param.hidden = True  # type: ignore[attr-defined]
@@ -192,14 +181,10 @@ def _without_types(params: Iterable[Any]) -> list[Any]:
     params = list(params)
     for param in params:
         if isinstance(param, TyperArgument):
-            param.display_type_rich = _no_type  # type: ignore[method-assign]
+            param.display_type_rich = lambda ctx: None  # type: ignore[method-assign] # noqa: ARG005 - as typer calls it
         elif isinstance(param, TyperOption) and param.is_flag:
             param.metavar = ""
     return params
-
-
-def _no_type(ctx: object) -> None:  # noqa: ARG001 - as typer calls it
-    return None
 
 
 def _panel(parameter: object) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -56,15 +56,8 @@ class TextOptions:
         if sum(provided is not None for provided in (files or None, self.dataset, self.corpus)) != 1:
             raise typer.BadParameter("give files, or --dataset, or --corpus: one of them")
         if self.dataset is not None:
-            return documents_of_dataset(
-                self.dataset,
-                config=self.config,
-                split=self.split,
-                column=self.column,
-                revision=self.revision,
-                streaming=self.streaming,
-                n_documents=self.n_docs,
-            )
+            named = {key: getattr(self, key) for key in ("config", "split", "column", "revision", "streaming")}
+            return documents_of_dataset(self.dataset, n_documents=self.n_docs, **named)
         if self.corpus is not None:
             items = pairbank.load_corpus(self.corpus, data_dir=self.data_dir, language=self.language)
             return documents_of_items(items)
@@ -74,7 +67,7 @@ class TextOptions:
 def unigrams(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Text files (one document per line), .jsonl or .parquet files.", show_default=False),
+        typer.Argument(help="Text files (one document per line), .jsonl or .parquet files."),
     ] = None,
     *,
     out: Annotated[Path, "Parquet file to write."],
@@ -135,7 +128,7 @@ def minimalness(
 
     Example: pairbank minimalness starter --out starter.parquet
     """
-    from pairbank.scoring.minimalness import add_edit_distance
+    from pairbank.scoring.minimalness import COLUMNS, add_edit_distance
     from pairbank.scoring.scored import Scored, read_scored
 
     with status(f"reading {corpus}"):
@@ -150,7 +143,10 @@ def minimalness(
         else:
             with replaced_atomically(out) as temporary:
                 created.to_parquet(str(temporary))
-    _show(created.dataset if isinstance(created, Scored) else created)
+    measured = created.dataset if isinstance(created, Scored) else created
+    names = [name for name in COLUMNS[:2] if name in measured.column_names]
+    table = measured.select_columns(names).to_pandas().quantile([0, 0.25, 0.5, 0.75, 1]).round(4)
+    show(table.reset_index(names="quantile"), name="quantiles")
     answer(out=out, n_items=len(created))
     say(f"{out}: {len(created):,} items")
 
@@ -165,15 +161,6 @@ def _is_scored(name: str) -> bool:
         return False
     with reading(path, BankError, saying="not a readable parquet file"):
         return METADATA_KEY in (pq.read_schema(path).metadata or {})
-
-
-def _show(items: datasets.Dataset) -> None:
-    from pairbank.scoring.minimalness import COLUMNS
-
-    names = [name for name in COLUMNS[:2] if name in items.column_names]
-    table = items.select_columns(names).to_pandas().quantile([0, 0.25, 0.5, 0.75, 1]).round(4)
-    table.insert(0, "quantile", table.index)
-    show(table, name="quantiles")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +200,8 @@ def neuro(
 
     Example: pairbank neuro starter --model demo --out neuro
     """
-    groups = how.group or ["subset"]
+    options = asdict(how)
+    groups = options.pop("group") or ["subset"]
     with status(f"building {corpus}"):
         items = which.load(corpus)
     scorer = load(model, device=device, dtype=dtype, bos="auto")
@@ -223,12 +211,8 @@ def neuro(
             items,
             scorer,
             groups=groups[0] if len(groups) == 1 else groups,
-            folds=how.folds,
-            cut_stop=how.cut_stop,
-            standardise=how.standardise,
-            precision=how.precision,
-            seed=how.seed,
             progress=lambda task, n_done, n_total: bar_of(task)(n_done, n_total),
+            **options,
         )
     show(_headline(probed), name="probes", whole=["group"])
     say("f1: best layer (optimistic). f1_chosen: layer chosen by the other folds. control: labels exchanged at random.")
@@ -256,7 +240,7 @@ class WordOptions:
 
     lags: Annotated[
         int | None,
-        typer.Option(min=0, help="Preceding words to add. [default: 2 with --join, else 0]", show_default=False),
+        typer.Option(min=0, help="Preceding words to add. [default: 2 with --join, else 0]"),
     ] = None
     top: Annotated[int, typer.Option(min=0, help="Number of most probable next tokens to list.")] = 0
     language: Annotated[str, typer.Option(metavar="TAG", help="Language of the texts (BCP-47 tag).")] = "en"
@@ -279,15 +263,6 @@ class WordOptions:
     window: Annotated[int | None, typer.Option(min=4, help="Longest sequence in tokens. [default: the model's]")] = None
     uncorrected: Annotated[bool, "Sums of tokens, without the probability that the word ends."] = False
 
-    def columns_of_times(self) -> tuple[str, str]:
-        """Return the columns of the text and of the word in the table of reading times."""
-        of_text, comma, of_word = self.by.rpartition(",")
-        if not comma:
-            raise typer.BadParameter(
-                f"--by {self.by!r}: expected the columns of the text and of the word, as in --by item,word"
-            )
-        return of_text.strip(), of_word.strip()
-
 
 def words(
     file: Annotated[Path, "Text file (one text per line), or .csv, .tsv, .parquet."],
@@ -309,7 +284,12 @@ def words(
     from pairbank.scoring.word_files import joined, numbers_words, read_table, read_texts, write_table
     from pairbank.scoring.words import words as words_of
 
-    by, number = how.columns_of_times(), how.number
+    of_text, comma, of_word = map(str.strip, how.by.rpartition(","))
+    if not comma:
+        raise typer.BadParameter(
+            f"--by {how.by!r}: expected the columns of the text and of the word, as in --by item,word"
+        )
+    by, number = (of_text, of_word), how.number
     if number is None and how.join and how.word and numbers_words(file, by[1], encoding=how.encoding):
         number = by[1]
     texts = read_texts(
@@ -323,28 +303,23 @@ def words(
         encoding=how.encoding,
     )
     times = None if how.join is None else read_table(how.join, encoding=how.encoding)
-    facts: dict[str, Any] = {
-        "lags": 2 * (times is not None) if how.lags is None else how.lags,
-        "top": how.top,
-        "language": how.language,
-    }
+    lags = 2 * (times is not None) if how.lags is None else how.lags
+    facts: dict[str, Any] = {"lags": lags, "top": how.top, "language": how.language, "window_tokens": how.window}
     tables, models = [], []
     for name in model or ["demo"]:
         scorer = load(name, **options)
         with status(f"reading {len(texts):,} texts with {scorer.info.name}"):
-            correct = not how.uncorrected
-            tables.append(words_of(texts, scorer, correct=correct, window_tokens=how.window, **facts))
+            tables.append(words_of(texts, scorer, correct=not how.uncorrected, **facts))
         models.append(scorer.info.to_dict())
     table = pd.concat(tables, ignore_index=True)
     if times is not None and how.join is not None:
         table = joined(table, times, by=by, path=how.join, word=how.word)
     write_table(out, table)
-    facts |= {"corrected": not how.uncorrected, "window_tokens": how.window}
-    of_file = {"pairbank": version("pairbank"), "file_sha256": sha256_of_file(file), "models": models, **facts}
-    write_json(out.with_name(f"{out.stem}.signature.json"), of_file)
+    facts |= {"corrected": not how.uncorrected, "file_sha256": sha256_of_file(file), "models": models}
+    write_json(out.with_name(f"{out.stem}.signature.json"), facts | {"pairbank": version("pairbank")})
     shown = ["model", "text_id", "word", "n_tokens", "surprisal_bits", "rank", "entropy_bits"]
     show(table[[name for name in shown if name in table]].head(N_SHOWN).round(2), name="first_words")
-    answer(out=out, n_words=len(table), models=[facts_of_model["name"] for facts_of_model in models])
+    answer(out=out, n_words=len(table), models=[info["name"] for info in models])
     n_unscored = int(table["surprisal_bits"].isna().sum())
     without = f"; {n_unscored:,} without a value" if n_unscored else ""
     say(f"{out}: {len(table):,} rows, {len(texts):,} texts{without}")
@@ -386,25 +361,18 @@ def participants(
     with status(f"building {corpus}"):
         items = which.load(corpus)
         ratings = which.trials(corpus)
+    facts: dict[str, Any] = {"instructions": how.instructions, "window_tokens": how.window}
     tables, models = [], []
     for name in model or ["demo"]:
         scorer = load(name, **options)
         with bars({}) as bar:
-            of_model = participants_of(
-                items,
-                ratings,
-                scorer,
-                instructions=how.instructions,
-                window_tokens=how.window,
-                most=how.most,
-                progress=bar("participants", scorer.info.name),
-            )
-            tables.append(of_model)
+            notify = bar("participants", scorer.info.name)
+            tables.append(participants_of(items, ratings, scorer, most=how.most, progress=notify, **facts))
         models.append(scorer.info.to_dict())
     table = pd.concat(tables, ignore_index=True)
     write_table(out, table)
-    facts = {"pairbank": version("pairbank"), "corpus": corpus, "instructions": how.instructions, "models": models}
-    write_json(out.with_name(f"{out.stem}.signature.json"), facts | {"window_tokens": how.window})
+    facts |= {"pairbank": version("pairbank"), "corpus": corpus, "models": models}
+    write_json(out.with_name(f"{out.stem}.signature.json"), facts)
     means = table.groupby("model", sort=False)[["loglik_nats", "alone_nats"]].mean().round(3).reset_index()
     show(means, name="mean_loglik")
     answer(out=out, n_responses=len(table), n_participants=int(table["rater"].nunique()))

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,13 +35,9 @@ def new_corpus(
     Example: pairbank new corpus my-corpus
     """
     checked(name)
-    if (out / REGISTRY).is_file():
-        written, steps = in_checkout(out, name)
-    else:
-        written, steps = as_package(out, name)
-    for path in written:
-        say(f"{path}")
-    answer(written=written, steps=steps)
+    texts, steps = in_checkout(out, name) if (out / REGISTRY).is_file() else as_package(out, name)
+    write_all(texts, may_exist={out / REGISTRY, out / REFERENCES})
+    answer(steps=steps)
     hint("\nNext:")
     for number, step in enumerate(steps, 1):
         hint(f"{number}. {step}")
@@ -65,9 +61,6 @@ def new_study(
         beside = path.with_name("study.schema.json")
         texts = {path: f"#:schema ./{beside.name}\n{texts[path]}", beside: json.dumps(study_schema(), indent=1) + "\n"}
     write_all(texts)
-    for written in texts:
-        say(f"{written}")
-    answer(written=list(texts))
     hint(f"\nNext: edit it, then pairbank run {path} --model demo --out bank")
 
 
@@ -81,8 +74,6 @@ def new_slurm(
     Example: pairbank new slurm
     """
     write_all({path: rendered("slurm-array.sh", {})})
-    say(f"{path}")
-    answer(written=[path])
     hint(f"\nNext: read its first lines, then PAIRBANK_CACHE=FOLDER MODEL=NAME sbatch --array=1-8 {path}")
 
 
@@ -103,11 +94,7 @@ def new_schema(
     from pairbank.study.declaration import study_schema
 
     schemas = {"study": study_schema, "prompts": prompts_schema, "profile": profile_schema, "map": map_schema}
-    schema = schemas[kind]()
-    place = Path(f"{kind}.schema.json") if out is None else out
-    write_all({place: json.dumps(schema, indent=1) + "\n"})
-    say(f"{place}")
-    answer(written=[place])
+    write_all({out or Path(f"{kind}.schema.json"): json.dumps(schemas[kind](), indent=1) + "\n"})
 
 
 def new_map(
@@ -129,7 +116,6 @@ def new_map(
     results = results_table(table, encoding=encoding)
     opened = results or open_table(table, encoding=encoding)
     rows = [row for _, row in itertools.islice(opened.rows(bad_row=lambda _error: None), ROWS_LOOKED_AT)]
-    place = table.with_name(f"{table.stem}.map.toml") if out is None else out
     head = "# Told from the names of columns and the first rows: check every line. All keys: docs/column-maps.md\n"
     columns = f"# Columns of {table.name}: {', '.join(opened.columns)}\n".replace("\r", " ")
     body = proposed_map(opened.columns, rows)
@@ -137,10 +123,9 @@ def new_map(
         of_encoding = f"encoding = {json.dumps(encoding)}\n" if encoding else ""
         body += f"\n[reading]\n{of_encoding}{'results = true' if results else ''}\n".rstrip("\n") + "\n"
     body = tried_map(table, body, encoding=encoding, results=results) + body
-    write_all({place: head + columns + body})
-    say(f"{place}\n{body}")
-    answer(written=[place])
-    by_map = "" if out is None else f" --map {place}"
+    write_all({out or table.with_name(f"{table.stem}.map.toml"): head + columns + body})
+    say(body)
+    by_map = "" if out is None else f" --map {out}"
     first = "answer its questions" if FILL_IN in body or "# QUESTION" in body else "check it"
     command = f"pairbank score {table}{by_map} --language en --model demo --out scored.parquet"
     hint(f"Next: {first}, then, with the language of your sentences, {command}")
@@ -159,8 +144,8 @@ def checked(name: str) -> None:
         raise CorpusError(f"corpus {name!r} exists already ({CORPORA[name].title}); choose another name")
 
 
-def in_checkout(root: Path, name: str) -> tuple[list[Path], list[str]]:
-    """Write the builder and its test into a checkout, and enter them; return what was written and what is to do."""
+def in_checkout(root: Path, name: str) -> tuple[dict[Path, str], list[str]]:
+    """Return the files of a builder, its test and the two that list it in a checkout, and what is to do."""
     facts = facts_of(name) | {"in_checkout": True}
     builder = root / REGISTRY.with_name(f"{facts['module']}.py")
     test = root / "tests" / "builders" / "corpora" / f"test_{facts['module']}.py"
@@ -174,16 +159,15 @@ def in_checkout(root: Path, name: str) -> tuple[list[Path], list[str]]:
         registry: with_corpus(registry.read_text(encoding="utf-8"), name, facts["module"]),
         references: with_reference(bibliography, facts["key"], facts["title"], facts["year"]),
     }
-    write_all(texts, may_exist={registry, references})
-    return list(texts), [
+    return texts, [
         f"fill in what says FILL IN in {builder} and {references}",
         f"run the test: python -m pytest {test}",
         "write its page anew: pairbank corpora --markdown > docs/corpora.md",
     ]
 
 
-def as_package(out: Path, name: str) -> tuple[list[Path], list[str]]:
-    """Write a package that offers the corpus; return what was written and what is to do."""
+def as_package(out: Path, name: str) -> tuple[dict[Path, str], list[str]]:
+    """Return the files of a package that offers the corpus, and what is to do."""
     facts = facts_of(name) | {"in_checkout": False}
     root = out / facts["distribution"]
     source = root / "src" / facts["package"]
@@ -193,8 +177,7 @@ def as_package(out: Path, name: str) -> tuple[list[Path], list[str]]:
         source / "corpus.py": rendered("corpus.py", facts),
         root / "tests" / "test_corpus.py": rendered("test_corpus.py", facts),
     }
-    write_all(texts)
-    return list(texts), [
+    return texts, [
         f"fill in what says FILL IN in {source / 'corpus.py'}",
         f"run the test: python -m pytest {root}",
         f"install it: pip install -e {root}",
@@ -236,12 +219,14 @@ def rendered(template: str, facts: Mapping[str, Any]) -> str:
     return environment.get_template(f"{template}.j2").render(facts)
 
 
-def write_all(texts: Mapping[Path, str], *, may_exist: frozenset[Path] | set[Path] = frozenset()) -> None:
-    """Write all files, or none where one is there already."""
+def write_all(texts: Mapping[Path, str], *, may_exist: Collection[Path] = ()) -> None:
+    """Write all files and list them, or none where one is there already."""
     if present := [path for path in texts if path.exists() and path not in may_exist]:
         raise CorpusError(f"{present[0]} exists already; choose another name, or move it away")
     for path, text in texts.items():
         write_text(path, text)
+        say(str(path))
+    answer(written=list(texts))
 
 
 def with_corpus(registry: str, name: str, module: str) -> str:

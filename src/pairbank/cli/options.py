@@ -32,14 +32,12 @@ UnigramFiles = Annotated[
 ]
 ProbeText = Annotated[
     Path | None,
-    more(help="Sentences that probe_grammar learns from, one per line. [default: shipped ones]", show_default=False),
+    more(help="Sentences that probe_grammar learns from, one per line. [default: shipped ones]"),
 ]
 Prompts = Annotated[list[Path] | None, "TOML file with your own prompts; repeatable."]
 Models = Annotated[
     list[str] | None,
-    typer.Option(
-        help="demo, a folder, or a Hub id (ID@REVISION for a revision); repeatable. [default: demo]", show_default=False
-    ),
+    typer.Option(help="demo, a folder, or a Hub id (ID@REVISION for a revision); repeatable. [default: demo]"),
 ]
 Limit = Annotated[
     int | None, which(min=1, help="Maximum number of items per paradigm, or per phenomenon without paradigms.")
@@ -102,7 +100,6 @@ Methods = Annotated[
         metavar="METHOD",
         help="direct, a linking function, or a prompt id; repeatable. [default: direct, one forced choice and one "
         "judgment]",
-        show_default=False,
         autocompletion=methods_named,
     ),
 ]
@@ -120,12 +117,10 @@ class ItemOptions:
     limit: Limit = None
     sample: Annotated[int | None, which(min=1, help="Number of items to draw at random (always the same ones).")] = None
     column: Columns = None
-    encoding: Annotated[
-        str | None, own(help="Encoding of your file if it is not UTF-8: cp1252, utf-16-le …", show_default=False)
-    ] = None
+    encoding: Annotated[str | None, own(help="Encoding of your file if it is not UTF-8: cp1252, utf-16-le …")] = None
     header: Annotated[
         str | None,
-        own(metavar="NAMES", help="Column names for a file without a header line: good,bad", show_default=False),
+        own(metavar="NAMES", help="Column names for a file without a header line: good,bad"),
     ] = None
     marks: Annotated[
         str,
@@ -203,9 +198,7 @@ class WrongOptions:
     """Which of the worst items are printed."""
 
     wrong: Annotated[int | None, typer.Option(min=1, help="Also print the N worst errors.")] = None
-    wrong_by: Annotated[
-        str | None, more(help="Method that --wrong ranks by. [default: the first one]", show_default=False)
-    ] = None
+    wrong_by: Annotated[str | None, more(help="Method that --wrong ranks by. [default: the first one]")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

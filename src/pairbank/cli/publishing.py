@@ -6,7 +6,7 @@ import shlex
 import tempfile
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,11 +59,10 @@ def check(
     if bank is None:
         from pairbank.cards.submissions import refuse
 
+        table = submission or ""
         with status("checking"):
-            verdict = pairbank.check_submission(
-                submission or "", against, rescore=rescore, model=model or None, seed=seed
-            )
-            refuse(submission or "", verdict)
+            verdict = pairbank.check_submission(table, against, rescore=rescore, model=model or None, seed=seed)
+            refuse(table, verdict)
         answer(submission=submission, against=against, accepted=True, notes=list(verdict.notes))
         say(f"{submission}: accepted by {against}")
         for note in verdict.notes:
@@ -110,24 +109,24 @@ def export(
     from pairbank.cards.export.folders import KINDS, export_copies, export_deposit, export_for_r, export_psychling
     from pairbank.study.scored_files import banks_of, scored_files
 
-    if to in {*KINDS, FOR_R, DEPOSIT, PSYCHLING}:
-        with status("exporting"):
-            if to == DEPOSIT:
-                written = [file for path in scored for file in export_deposit(path, out, publisher=publisher)]
-            elif to == PSYCHLING:
-                written = export_psychling(scored, out)
-            elif to == FOR_R:
-                paths = scored_files(scored)
-                written = export_for_r([pairbank.read_scored(path) for path in paths], banks_of(paths), out)
-            else:
-                written = export_copies(scored, out, kind=to, bom=bom)
-        answer(exported=[{"out": file} for file in written])
-        for file in written:
-            say(str(file))
+    if to not in (known := [*KINDS, FOR_R, PSYCHLING, DEPOSIT, EVERY_EVAL_EVER]):
+        raise unknown_name("format", to, known)
+    if to == EVERY_EVAL_EVER:
+        _export_results(scored, out, organisation=organisation, at=at)
         return
-    if to != EVERY_EVAL_EVER:
-        raise unknown_name("format", to, [*KINDS, FOR_R, PSYCHLING, DEPOSIT, EVERY_EVAL_EVER])
-    _export_results(scored, out, organisation=organisation, at=at)
+    with status("exporting"):
+        if to == DEPOSIT:
+            written = [file for path in scored for file in export_deposit(path, out, publisher=publisher)]
+        elif to == PSYCHLING:
+            written = export_psychling(scored, out)
+        elif to == FOR_R:
+            paths = scored_files(scored)
+            written = export_for_r([pairbank.read_scored(path) for path in paths], banks_of(paths), out)
+        else:
+            written = export_copies(scored, out, kind=to, bom=bom)
+    answer(exported=[{"out": file} for file in written])
+    for file in written:
+        say(str(file))
 
 
 def _export_results(scored: Sequence[Path], out: Path, *, organisation: str, at: int) -> None:
@@ -172,18 +171,8 @@ def publish(
 
     Example: pairbank publish demo-bank my-org/my-bank --dry-run
     """
-    published = pairbank.publish(
-        bank,
-        repo,
-        private=True if how.private else None,
-        dry_run=how.dry_run,
-        space=how.space,
-        benchmark=how.benchmark,
-        eval_results_pr=how.eval_results_pr,
-        replace=how.replace or (),
-        tag=how.tag,
-        tell=say,
-    )
+    options = asdict(how) | {"private": how.private or None, "replace": how.replace or ()}
+    published = pairbank.publish(bank, repo, tell=say, **options)
     answer(repo=repo, dry_run=how.dry_run, url=published.url, revision=published.revision, changes=published.changes)
     if how.dry_run:
         say("dry run: nothing was published")
@@ -328,17 +317,14 @@ def build_store(
     """
     with status("building"):
         states = pairbank.build_store(bank, repo_id=repo)
-    answer(
-        submissions=[
-            {"path": submission.path, "state": submission.state, "reason": submission.reason} for submission in states
-        ]
-    )
+    keys = ("path", "state", "reason")
+    answer(submissions=[{key: getattr(submission, key) for key in keys} for submission in states])
     for submission in states:
+        why = f": {submission.reason}" if submission.reason else ""
         if submission.largest_difference is not None:
             spread = ", ".join(f"{method} {magnitude(nats)}" for method, nats in submission.largest_difference.items())
-            say(f"{submission.path}: {submission.state}; largest difference: {spread}")
-        else:
-            say(f"{submission.path}: {submission.state}" + (f": {submission.reason}" if submission.reason else ""))
+            why = f"; largest difference: {spread}"
+        say(f"{submission.path}: {submission.state}{why}")
     if not states:
         say(f"{bank}: no submissions")
 
@@ -362,17 +348,23 @@ def fetch(
 
 def say_what_publishing_lacks(bank: Path) -> None:
     """Print what a bank lacks before it may be published: licences, or the leaving out of texts."""
+    own, shipped = _locked(bank, "not_publishable")
+    if own:
+        hint(_licence_hint(bank, own))
+    if shipped:
+        texts = f"It holds texts of {', '.join(shipped)} that may not be redistributed"
+        hint(f"{texts}; a copy without: pairbank strip {shlex.quote(str(bank))} --out PUBLIC")
+
+
+def _locked(bank: Path, name: str) -> tuple[list[str], list[str]]:
+    """Return the user's own and the shipped corpora whose texts may not be redistributed; `name` is theirs in JSON."""
     from pairbank.builders.corpora.registry import CORPORA
     from pairbank.cards.bank.layout import read_manifest
     from pairbank.cards.bank.redistribution import locked
 
     names = locked(read_manifest(bank)["corpora"])
-    answer(not_publishable=names)
-    if own := [name for name in names if name not in CORPORA]:
-        hint(_licence_hint(bank, own))
-    if theirs := [name for name in names if name in CORPORA]:
-        texts = f"It holds texts of {', '.join(theirs)} that may not be redistributed"
-        hint(f"{texts}; a copy without: pairbank strip {shlex.quote(str(bank))} --out PUBLIC")
+    answer(**{name: names})
+    return [corpus for corpus in names if corpus not in CORPORA], [corpus for corpus in names if corpus in CORPORA]
 
 
 def site(
@@ -393,7 +385,12 @@ def site(
     n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     answer(site=folder, n_bytes=n_bytes)
     if not all_texts and (Path(bank) / "manifest.json").is_file():
-        say_texts_left_out(Path(bank))
+        own, shipped = _locked(Path(bank), "texts_left_out")
+        for names, why in ((own, "no licence is stated"), (shipped, "their terms forbid redistribution")):
+            if names:
+                say(f"Texts of {', '.join(names)} are left out: {why}; --all-texts includes them, for your own use")
+        if own:
+            hint(_licence_hint(Path(bank), own))
     say(f"{folder}: {number(n_bytes / 2**20, digits=1)} MiB; put it on any web server, or look at it with")
     hint(f"  python -m http.server --directory {folder} --bind 127.0.0.1")
 
@@ -429,22 +426,6 @@ def browse(
                 server.serve_forever()
             except KeyboardInterrupt:
                 say("stopped")
-
-
-def say_texts_left_out(bank: Path) -> None:
-    """Say of which corpora a site shows no texts, why, and what shows them."""
-    from pairbank.builders.corpora.registry import CORPORA
-    from pairbank.cards.bank.layout import read_manifest
-    from pairbank.cards.bank.redistribution import locked
-
-    names = locked(read_manifest(bank)["corpora"])
-    answer(texts_left_out=names)
-    own, shipped = ([name for name in names if (name in CORPORA) == is_shipped] for is_shipped in (False, True))
-    for kept, why in ((own, "no licence is stated"), (shipped, "their terms forbid redistribution")):
-        if kept:
-            say(f"Texts of {', '.join(kept)} are left out: {why}; --all-texts includes them, for your own use")
-    if own:
-        hint(_licence_hint(bank, own))
 
 
 def _licence_hint(bank: Path, names: Sequence[str]) -> str:

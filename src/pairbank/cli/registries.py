@@ -60,10 +60,17 @@ def build(
 
     Example: pairbank build li --data-dir ../shared/corpora --out li.parquet
     """
+    from pairbank.builders.catalogue import build_all, total
     from pairbank.builders.dataset import manifest_of
 
     if corpus == "all":
-        _build_all(which.data_dir, out)
+        import pandas as pd
+        from rich.console import Console
+
+        with Console(stderr=True, quiet=output().quiet).status("building") as line:
+            rows = build_all(which.data_dir, out=out, on_progress=lambda name: line.update(f"building {name}"))
+        show(pd.DataFrame(rows), name="corpora")
+        say(total(rows))
         return
     with status(f"building {corpus}"):
         items = which.load(corpus, repair=repair)
@@ -108,18 +115,6 @@ def ratings(
     answer(out=out, n_ratings=len(rated), n_items=len(items), n_raters=len(raters), scales=scales)
     by = f"{len(items):,} items by {len(raters):,} raters"
     say(f"{out}: {len(rated):,} ratings of {by}, on {', '.join(scales)}")
-
-
-def _build_all(data_dir: Path | None, out: Path | None) -> None:
-    import pandas as pd
-    from rich.console import Console
-
-    from pairbank.builders.catalogue import build_all, total
-
-    with Console(stderr=True, quiet=output().quiet).status("building") as status:
-        rows = build_all(data_dir, out=out, on_progress=lambda name: status.update(f"building {name}"))
-    show(pd.DataFrame(rows), name="corpora")
-    say(total(rows))
 
 
 def methods(

@@ -39,12 +39,9 @@ class ReportOptions:
         str | None,
         typer.Option(
             help="Title of the report. [default: the study's, or a question about its models and corpora]",
-            show_default=False,
         ),
     ] = None
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed for resampling. [default: the study's, or 0]", show_default=False)
-    ] = None
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed for resampling. [default: the study's, or 0]")] = None
     study: Annotated[str | None, "Study (shipped, or a TOML file) that supplies title, notes and analyses."] = None
     models: Annotated[list[str] | None, "Model list that declares features (family, size …); repeatable."] = None
     analysis: Analyses = None
@@ -269,7 +266,6 @@ class RunOptions:
         typer.Option(
             help="Embedding model for distances between the sides, instead of the study's: a Hub id, a folder, default "
             "(all-MiniLM-L6-v2) or edits (edit distance alone).",
-            show_default=False,
         ),
     ] = None
     analysis: Analyses = None

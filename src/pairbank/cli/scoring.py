@@ -69,7 +69,6 @@ class ScoringOptions:
         more(
             help="Checkpoints A,B,C of the model: Hub revisions, or sub-folders (checkpoint-100). --out is then a "
             "folder with one file per checkpoint.",
-            show_default=False,
         ),
     ] = None
     over_length: Annotated[OverLength, more(help="Items longer than the model's context: error, or nan.")] = "error"
@@ -81,7 +80,6 @@ class ScoringOptions:
             max=1_000,
             help="Sampled answers per prompt, for methods that let the model write (…_free). The draws are also "
             "written as a table of ratings: NAME.draws.parquet beside --out.",
-            show_default=False,
         ),
     ] = None
     temperature: Annotated[float, more(min=0.0001, max=99.0, help="Temperature of sampled answers.")] = 1.0
@@ -93,7 +91,6 @@ class ScoringOptions:
         more(
             help="Also score with this tool under its own defaults, list where the numbers differ and why, and write "
             "NAME.minicons.csv beside --out.",
-            show_default=False,
         ),
     ] = None
     bom: Annotated[bool, more(help="Start .csv and .tsv files with a byte-order mark, for Excel.")] = False

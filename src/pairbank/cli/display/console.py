@@ -15,7 +15,7 @@ from pairbank.cli.display.output import answer, hint, note, output, say
 from pairbank.cli.display.progress import Work
 from pairbank.errors import spelt_out
 from pairbank.scoring.api.names import OUTSIDE_TOP, UNREPORTED
-from pairbank.stats.wording import number
+from pairbank.stats.wording import number, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,14 +57,13 @@ def show(table: pd.DataFrame, *, name: str = "", whole: Sequence[str] = ()) -> N
 
 def command_line() -> str:
     """Return how this command was typed, for the card; of paths outside of the working folder only the last part."""
-    return shlex.join(["pairbank", *map(_without_folders, sys.argv[1:])])
-
-
-def _without_folders(argument: str) -> str:
-    option, equals, value = argument.rpartition("=") if argument.startswith("-") else ("", "", argument)
-    path = Path(value)
-    is_elsewhere = path.is_absolute() or path.parts[:1] in (("..",), ("~",))
-    return f"{option}{equals}{path.name or '.'}" if is_elsewhere else argument
+    arguments = []
+    for argument in sys.argv[1:]:
+        option, equals, value = argument.rpartition("=") if argument.startswith("-") else ("", "", argument)
+        path = Path(value)
+        is_elsewhere = path.is_absolute() or path.parts[:1] in (("..",), ("~",))
+        arguments.append(f"{option}{equals}{path.name or '.'}" if is_elsewhere else argument)
+    return shlex.join(["pairbank", *arguments])
 
 
 def say_report(made: Report) -> None:
@@ -76,17 +75,26 @@ def say_report(made: Report) -> None:
     answer(said=made.overview.answer)
     if not len(made.accuracy):
         say(f"\n{_without_accuracy(made.tables)}: there are scores, but no accuracy and no agreement.")
+    if output().as_json:
+        return
     is_single = len(made.tables) == 1
     if is_single:
         _say_groups(made)
     for section in made.sections:
-        if not output().as_json:
-            brief = section.answer or section.text.partition("\n\n")[0]
-            text = brief if not is_single else section.text if brief in section.text else f"{brief}\n{section.text}"
-            say("")
-            _say_text(f"{section.title}: {text}", made.labels)
-    if not output().as_json:
-        _say_answer(made)
+        brief = section.answer or section.text.partition("\n\n")[0]
+        text = brief if not is_single else section.text if brief in section.text else f"{brief}\n{section.text}"
+        say("")
+        _say_text(f"{section.title}: {text}", made.labels)
+    if made.phenomena and len(table := made.phenomena.tables["accuracies"]) <= MOST_PHENOMENON_LINES:
+        say("\nBy phenomenon")
+        show(table, whole=["phenomenon"])
+    table = made.overview.tables[made.overview.main_table]
+    if not is_single and len(table):
+        say("\nModels and corpora (95% intervals)")
+        show(_labelled(table, made.labels))
+    for text in (made.overview.answer, *made.cautions, *made.unasked):
+        say("")
+        _say_text(text, made.labels)
 
 
 def _without_accuracy(tables: Sequence[Scored]) -> str:
@@ -113,27 +121,13 @@ def _say_groups(made: Report) -> None:
     ):
         if table.empty:
             continue
-        if not output().as_json:
-            say(f"\n{heading}")
+        say(f"\n{heading}")
         show(_labelled(table.drop(columns=["model", "notes"]), {HUMAN: PEOPLE, **made.labels}), whole=["method"])
 
 
 def _labelled(table: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
     cells = {name: table[name].replace(dict(labels)) for name in ("method", "versus") if name in table}
     return table.assign(**cells).rename(columns=labels)
-
-
-def _say_answer(made: Report) -> None:
-    if made.phenomena and len(table := made.phenomena.tables["accuracies"]) <= MOST_PHENOMENON_LINES:
-        say("\nBy phenomenon")
-        show(table, whole=["phenomenon"])
-    table = made.overview.tables[made.overview.main_table]
-    if len(made.tables) > 1 and len(table):
-        say("\nModels and corpora (95% intervals)")
-        show(_labelled(table, made.labels))
-    for text in (made.overview.answer, *made.cautions, *made.unasked):
-        say("")
-        _say_text(text, made.labels)
 
 
 def _say_text(text: str, labels: Mapping[str, str]) -> None:
@@ -168,19 +162,18 @@ def say_work(work: Work) -> None:
         return
     for model, stats in work.items():
         if stats is None:
-            note(f"{model}: scored (its tokens are not counted)")
-            continue
-        if stats.seconds and not stats.n_computed_tokens:
-            note(f"{model}: answered in {number(stats.seconds, digits=1)} s (tokens are not counted)")
-            continue
-        if not stats.n_computed_tokens:
-            note(f"{model}: nothing to compute, every number was in the store")
-            continue
-        note(
-            f"{model}: {stats.n_computed_tokens:,} tokens computed for {stats.n_sequence_tokens:,} asked "
-            f"({number(stats.sharing, digits=1)}x shared) in {number(stats.seconds, digits=1)} s, "
-            f"{number(stats.n_computed_tokens / stats.seconds, digits=0)} tokens/s"
-        )
+            done = "scored (its tokens are not counted)"
+        elif stats.n_computed_tokens:
+            done = (
+                f"{stats.n_computed_tokens:,} tokens computed for {stats.n_sequence_tokens:,} asked "
+                f"({number(stats.sharing, digits=1)}x shared) in {number(stats.seconds, digits=1)} s, "
+                f"{number(stats.n_computed_tokens / stats.seconds, digits=0)} tokens/s"
+            )
+        elif stats.seconds:
+            done = f"answered in {number(stats.seconds, digits=1)} s (tokens are not counted)"
+        else:
+            done = "nothing to compute, every number was in the store"
+        note(f"{model}: {done}")
 
 
 def say_next_steps(folder: Path) -> None:
@@ -195,19 +188,14 @@ def say_next_steps(folder: Path) -> None:
     corpora = {path.parent.name: pq.ParquetFile(path).metadata.num_rows for path in paths}
     models = sorted({path.stem for path in paths})
     items = ", ".join(f"{n:,} items of {name}" for name, n in corpora.items())
-    say(f"\n{folder}: {items}, scored by {_some(models)}.")
+    more = f" and {plural(len(models) - 3, 'more model')}" if len(models) > 3 else ""
+    say(f"\n{folder}: {items}, scored by {', '.join(models[:3])}{more}.")
     hint("Try next:")
     hint(f"  pairbank browse {place}")
     hint(f"  pairbank site {place} --out site")
     hint(f"  pairbank report {place}{' --analysis comparisons' if len(models) > 1 else ''} --out report")
     hint(f"  pairbank report {shlex.quote(str(path))} --wrong 10")
     hint(f'  python -c "from datasets import load_dataset; print({load}[0])"')
-
-
-def _some(names: Sequence[str], *, most: int = 3) -> str:
-    shown = ", ".join(names[:most])
-    more = len(names) - most
-    return shown if more <= 0 else f"{shown} and {more} more model{'s' if more > 1 else ''}"
 
 
 @contextlib.contextmanager
