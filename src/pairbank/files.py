@@ -143,7 +143,12 @@ def written_together(root: Path, *, last: str = "") -> Iterator[Path]:
     The file `last` is the last to move: where it is, all others are. A full disk leaves `root` as it was.
     """
     is_new = not root.exists()
-    undo = cleaned_up(lambda: _remove_if_empty(root) if is_new else None)
+
+    def remove_if_empty() -> None:
+        if is_new and root.is_dir() and not any(root.iterdir()):
+            root.rmdir()
+
+    undo = cleaned_up(remove_if_empty)
     with writing(root), undo, folder_beside(root / "files") as staged:
         try:
             yield staged
@@ -154,11 +159,6 @@ def written_together(root: Path, *, last: str = "") -> Iterator[Path]:
             refuse_other_than_a_file(root / path)
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (staged / path).replace(root / path)
-
-
-def _remove_if_empty(folder: Path) -> None:
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
 
 
 def _beside(path: Path) -> Path:
@@ -216,10 +216,9 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
 
 def cached_json(path: Path) -> Any:  # noqa: ANN401 - JSON is any
     """Return what a file of the cache holds; None where there is none, or a damaged one."""
-    try:
+    with contextlib.suppress(OSError, ValueError, RecursionError):
         return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
+    return None
 
 
 def cache_json(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
@@ -321,7 +320,7 @@ def reading(
         yield
     except PairbankError:
         raise
-    except _foreign_errors() as problem:
+    except (OSError, EOFError, ValueError, RecursionError, *_errors_of_loaded_modules()) as problem:
         to_do = next((text for kind, text in _WHAT_TO_CHECK.items() if isinstance(problem, kind)), remedy)
         raise error(f"{path}: {saying} ({_reason(problem)}); {to_do}") from problem
 
@@ -352,10 +351,9 @@ def refused(path: Path, problem: OSError, *, saying: str = "cannot be written") 
     return OutputError(f"{path}: {saying} ({_reason(problem)}); {to_do}, and run it again")
 
 
-def _foreign_errors() -> tuple[type[BaseException], ...]:
-    """Return what a read may raise: of a module that is not loaded, nothing can have been raised."""
+def _errors_of_loaded_modules() -> tuple[type[BaseException], ...]:
     loaded = ((sys.modules[module], name) for module, name in _RAISED_BY.items() if module in sys.modules)
-    return (OSError, EOFError, ValueError, RecursionError, *(getattr(module, name) for module, name in loaded))
+    return tuple(getattr(module, name) for module, name in loaded)
 
 
 def _reason(problem: BaseException) -> str:

@@ -142,9 +142,15 @@ def probe(
 
     >>> probe(load_corpus("starter"), load_model("demo")).summary  # doctest: +SKIP
     """
+    from pairbank.scoring.models.hidden_states import last_token_states, state_shape
+
     columns = () if groups == ALL else (groups,) if isinstance(groups, str) else tuple(groups)
+    if seed < 0 or n_folds < 2 or folds not in FOLDS_IN_WORDS:
+        raise BankError(
+            f"seed is {seed}, n_folds {n_folds}, folds {folds!r}; expected a seed of 0 or more, 2 folds or more, and "
+            "grouped or plain"
+        )
     how = _Settings(columns, n_folds, folds, cut_stop, standardise, precision, seed)
-    how.check()
     notify = progress or (lambda _what, _done, _total: None)
     frame, texts, item_ids = _pairs_frame(items, columns)
     if cut_stop:
@@ -153,9 +159,21 @@ def probe(
     place = SummaryRow(
         model=model.info.name, corpus=str(items["corpus"][0]), group_by=how.group_by, group="", method=NEURO
     )
-    cost = _cost(texts, groups_of_pairs, model, how)
+    n_layers, n_hidden = state_shape(texts[0], model)
+    n_pairs, n_bytes = [len(pairs.good) for pairs in groups_of_pairs], np.dtype(precision).itemsize
+    cost = cost_in_words(
+        len(set(texts)), n_pairs, n_layers=n_layers, n_hidden=n_hidden, n_folds=n_folds, n_bytes=n_bytes
+    )
     logger.info("probes of %s by %s: %s", place.corpus, place.model, cost)
-    states = _states(texts, item_ids, model, precision, partial(notify, f"hidden states ({cost})"))
+    n_texts, n_read = len(set(texts)), 0
+    notify(reading := f"hidden states ({cost})", 0, n_texts)
+
+    def on_share(n: int) -> None:
+        nonlocal n_read
+        n_read += n
+        notify(reading, n_read, n_texts)
+
+    states = last_token_states(texts, model, where=item_ids, precision=precision, progress=on_share)
     by_layer: list[dict[str, Any]] = []
     by_group: list[dict[str, Any]] = []
     for n_done, pairs in enumerate(groups_of_pairs, 1):
@@ -189,47 +207,6 @@ class _Settings:
     @property
     def group_by(self) -> str:
         return "+".join(self.columns) or ALL
-
-    def check(self) -> None:
-        if self.seed < 0 or self.n_folds < 2 or self.folds not in FOLDS_IN_WORDS:
-            raise BankError(
-                f"seed is {self.seed}, n_folds {self.n_folds}, folds {self.folds!r}; expected a seed of 0 or more, 2 "
-                "folds or more, and grouped or plain"
-            )
-
-
-def _states(
-    texts: Sequence[str],
-    item_ids: Sequence[str],
-    model: Scorer,
-    precision: Precision,
-    notify: Callable[[int, int], None],
-) -> HiddenStates:
-    from pairbank.scoring.models.hidden_states import last_token_states
-
-    n_read, n_texts = 0, len(set(texts))
-    notify(0, n_texts)
-
-    def on_share(n: int) -> None:
-        nonlocal n_read
-        n_read += n
-        notify(n_read, n_texts)
-
-    return last_token_states(texts, model, where=item_ids, precision=precision, progress=on_share)
-
-
-def _cost(texts: Sequence[str], groups: Sequence[_Pairs], model: Scorer, how: _Settings) -> str:
-    from pairbank.scoring.models.hidden_states import state_shape
-
-    n_layers, n_hidden = state_shape(texts[0], model)
-    return cost_in_words(
-        len(set(texts)),
-        [len(group.good) for group in groups],
-        n_layers=n_layers,
-        n_hidden=n_hidden,
-        n_folds=how.n_folds,
-        n_bytes=np.dtype(how.precision).itemsize,
-    )
 
 
 def _pairs_frame(items: datasets.Dataset, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:

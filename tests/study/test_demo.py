@@ -19,7 +19,7 @@ where = { language = WANTED }
 
 
 def test_the_demo_has_a_hundred_items_of_every_kind_in_three_languages() -> None:
-    [chosen] = corpora_of(load_study("demo"), None, None).chosen
+    [chosen], _ = corpora_of(load_study("demo"), None)
     kinds = Counter(zip(chosen.items["subset"][:], chosen.items["language"][:], strict=True))
     assert kinds == {
         ("minimal-pairs", "en"): 56,
@@ -32,7 +32,7 @@ def test_the_demo_has_a_hundred_items_of_every_kind_in_three_languages() -> None
 
 
 def test_the_full_demo_has_all_eighteen_languages() -> None:
-    [chosen] = corpora_of(load_study("demo-full"), None, None).chosen
+    [chosen], _ = corpora_of(load_study("demo-full"), None)
     assert len(chosen.items) == 570
     assert len(chosen.items.unique("language")) == 18
 
@@ -41,7 +41,7 @@ def test_the_full_demo_has_all_eighteen_languages() -> None:
 def test_a_condition_names_one_value_or_several(tmp_path: Path, requested: str, languages: set[str]) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(STUDY.replace("WANTED", requested))
-    [chosen] = corpora_of(load_study(str(path)), None, None).chosen
+    [chosen], _ = corpora_of(load_study(str(path)), None)
     assert set(chosen.items["language"][:]) == languages
 
 

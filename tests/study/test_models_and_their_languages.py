@@ -100,4 +100,4 @@ def test_a_list_that_leaves_out_everything_is_refused_before_anything_is_loaded(
     with pytest.raises(UnknownNameError, match="'startr'; did you mean 'starter'"):
         planned(study, [ModelChoice(id="fake:one", corpora=("startr",))], tmp_path / "bank")
     plan = planned(study, [german, ModelChoice(id="fake:two", corpora=("starter", "cola"))], tmp_path / "bank")
-    assert [len(scored_by(model, plan)) for model in plan.models] == [0, 1]
+    assert [len(scored_by(model, plan.corpora)) for model in plan.models] == [0, 1]

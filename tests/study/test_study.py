@@ -31,9 +31,11 @@ from pairbank.study.declaration import (
     with_corpora,
     with_minimalness,
 )
+from pairbank.study.one_model import silent
 from study_runs import run_study
 
 if TYPE_CHECKING:
+    from pairbank.scoring.run.work import Progress
     from pairbank.stats.report.report import Report
 
 
@@ -210,8 +212,9 @@ def test_a_text_in_the_data_folder_is_counted_before_corpora_once_a_tokenizer(tm
     counted: list[str] = []
     scorers = [FakeScorer(name="a"), FakeScorer(name="b")]
 
-    def on_progress(task: str, _model: str) -> None:
+    def on_progress(task: str, model: str) -> Progress:
         counted.append(task)
+        return silent(task, model)
 
     bank, made = run_study(study, scorers, tmp_path / "bank", data_dir=tmp_path / "data", progress=on_progress)
     (own,) = json.loads((bank / "manifest.json").read_text())["scores"]["starter"]["a"]["model"]["unigrams"]
@@ -283,7 +286,7 @@ def test_a_misspelt_analysis_is_told_before_anything_is_scored(tmp_path: Path) -
         analyses=("peple",),
     )
 
-    def never(_corpus: str, _model: str) -> None:
+    def never(_corpus: str, _model: str) -> Progress:
         raise AssertionError("scoring began")
 
     with pytest.raises(UnknownNameError, match="no analysis 'peple'; did you mean 'people'"):

@@ -16,7 +16,7 @@ from pairbank.builders.sources.downloads import DownloadProgress
 from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.stats.report.report import Report
 from pairbank.study.declaration import Study
-from pairbank.study.one_model import ProgressOf
+from pairbank.study.one_model import ProgressOf, silent
 from pairbank.study.preflight import Asked, planned
 from pairbank.study.run import run_plan
 
@@ -29,7 +29,7 @@ def run_study(
     data_dir: str | Path | None = None,
     unigrams: UnigramTables | None = None,
     command: str = "",
-    progress: ProgressOf = lambda _task, _model: None,
+    progress: ProgressOf = silent,
     downloads: Callable[[DownloadProgress], None] | None = None,
 ) -> tuple[Path, Report]:
     """Build, score, report and write the bank of a study; return its folder and report."""

@@ -16,8 +16,6 @@ from pairbank.files import write_text
 from pairbank.scoring.models.options import DEFAULTS, LoadOptions
 
 if TYPE_CHECKING:
-    import datasets
-
     from pairbank.study.declaration import Study
     from pairbank.study.model_list import ModelChoice
     from pairbank.study.preflight import Plan
@@ -92,25 +90,28 @@ def say_plan(plan: Plan) -> None:
     import pandas as pd
 
     from pairbank.scoring.api.model import slug
+    from pairbank.scoring.applicability import why_not_asked
     from pairbank.study.preflight import name_of, scored_by
 
     names = [name_of(model) for model in plan.models]
-    fitting = {corpus.name: _applying(plan.study, corpus.items) for corpus in plan.corpora}
+    study, fitting = plan.study, dict[str, list[str]]()
+    for corpus in plan.corpora:
+        why_not = why_not_asked(corpus.items, study.methods, prompts=study.prompts)
+        fitting[corpus.name] = [name for name in study.methods if name not in why_not]
     rows = [
         {
             "corpus": corpus.name,
             "items": f"{len(corpus.items):,}",
-            "languages": ", ".join(sorted(set(corpus.items["language"][:]))),
+            "languages": ", ".join(sorted(corpus.languages)),
             "methods": f"{len(fitting[corpus.name])} of {len(plan.study.methods)}",
             "model": name,
             "in the bank": "yes" if slug(name) in plan.stored.get(corpus.name, ()) else "no",
         }
         for corpus in plan.corpora
         for name, model in zip(names, plan.models, strict=True)
-        if corpus in scored_by(model, plan)
+        if corpus in scored_by(model, plan.corpora)
     ]
     show(pd.DataFrame(rows), name="planned", whole=["corpus"])
-    study = plan.study
     answer(
         study=study.name,
         methods=study.methods,
@@ -131,7 +132,9 @@ def say_plan(plan: Plan) -> None:
         say(f"participants of {plan.people.corpus} whose responses are predicted: {plan.people.most}")
     n_items = sum(len(corpus.items) for corpus in plan.corpora)
     n_scores = sum(
-        len(corpus.items) * len(fitting[corpus.name]) for model in plan.models for corpus in scored_by(model, plan)
+        len(corpus.items) * len(fitting[corpus.name])
+        for model in plan.models
+        for corpus in scored_by(model, plan.corpora)
     )
     say(
         f"{n_items:,} items of {len(plan.corpora)} corpora, {len(names)} models, {len(study.methods)} methods: "
@@ -143,10 +146,3 @@ def say_plan(plan: Plan) -> None:
         say(text)
     say("what is in the store of scores, and not in the bank yet, is found when its model is loaded")
     say("dry run: nothing was scored or written")
-
-
-def _applying(study: Study, items: datasets.Dataset) -> list[str]:
-    from pairbank.scoring.applicability import why_not_asked
-
-    missing = why_not_asked(items, study.methods, prompts=study.prompts)
-    return [name for name in study.methods if name not in missing]

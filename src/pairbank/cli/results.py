@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,11 +23,10 @@ from pairbank.scoring.models.options import LoadOptions
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pairbank.scoring.run.units import Part
     from pairbank.scoring.scored import Scored
     from pairbank.stats.report.report import Report
     from pairbank.study.declaration import Study
-    from pairbank.study.one_model import Failure, ProgressOf
+    from pairbank.study.one_model import Failure
     from pairbank.study.preflight import Plan
 
 
@@ -294,8 +293,17 @@ def run(
 
     declared = with_analyses(load_study(study), how.analysis or [])
     if declared.imports:
-        texts = {"--model": what.model, "--models": what.models, "--corpus": what.corpus, "--limit": what.limit}
-        _refuse(texts | {"--unigrams": how.unigrams, "--part": machines.part, "--ray": machines.ray}, declared)
+        texts: dict[str, object] = {
+            "--model": what.model,
+            "--models": what.models,
+            "--corpus": what.corpus,
+            "--limit": what.limit,
+        }
+        texts |= {"--unigrams": how.unigrams, "--part": machines.part, "--ray": machines.ray}
+        if useless := [name for name, value in texts.items() if value]:
+            raise typer.BadParameter(
+                f"{declared.name} imports published results and scores nothing; leave out {', '.join(useless)}"
+            )
         _run_imports(declared, out, what.data_dir, dry_run=dry_run)
         return
     declared = chosen_study(declared, what)
@@ -316,6 +324,7 @@ def _run(plan: Plan, machines: ClusterOptions, worst: WrongOptions) -> None:
     from pairbank.cli.display.wrong import say_wrong
     from pairbank.scoring.score import Joining
     from pairbank.study.run import run_plan
+    from pairbank.study.scored_files import score_study_part
 
     failures: list[Failure] = []
 
@@ -326,7 +335,8 @@ def _run(plan: Plan, machines: ClusterOptions, worst: WrongOptions) -> None:
     part, joining = machines.chosen_part(), Joining(of=machines.join or 1)
     with Loader(machines.cluster()) as loader, bars(loader.work) as bar:
         if part is not None:
-            _score_part(plan, part, loader, bar)
+            for done in score_study_part(plan, part, load=loader.load, progress=bar):
+                say_part(part, done)
             return
         folder, report = run_plan(
             plan,
@@ -346,13 +356,6 @@ def _run(plan: Plan, machines: ClusterOptions, worst: WrongOptions) -> None:
         for failure in failures:
             say(f"  {failure}")
         raise typer.Exit(1)
-
-
-def _refuse(options: Mapping[str, object], study: Study) -> None:
-    if useless := [name for name, value in options.items() if value]:
-        raise typer.BadParameter(
-            f"{study.name} imports published results and scores nothing; leave out {', '.join(useless)}"
-        )
 
 
 def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: bool) -> None:
@@ -377,16 +380,6 @@ def _run_imports(study: Study, out: Path, data_dir: Path | None, *, dry_run: boo
     )
     say_report(written)
     say_next_steps(folder)
-
-
-def _score_part(plan: Plan, part: Part, loader: Loader, bar: ProgressOf) -> None:
-    from pairbank.study.scored_files import score_study_part
-
-    n_before = 0
-    for choice in plan.models:
-        done = score_study_part(plan, choice, part, load=loader.load, progress=bar, n_before=n_before)
-        n_before += done.n_units_of_all
-        say_part(part, done)
 
 
 def analysis_options(settings: list[str] | None, *, asked: Sequence[str]) -> dict[str, dict[str, str]]:

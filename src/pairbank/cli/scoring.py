@@ -174,10 +174,7 @@ def score(
         else:
             stored = None if workers else _stored(items, model, options, request)
             scored = stored or _scored(items, workers or loaded(), request)
-    for path in out:
-        _say_replaced(path, before.get(path), scored)
-        scored.save(path, bom=how.bom)
-    _save_draws(scored, out[0])
+    _save(scored, out, before, bom=how.bom)
     _say_scored(corpus, scored, out, how, worst)
     _say_ratings(which.own_ratings(corpus), out)
     if how.compare:
@@ -281,15 +278,21 @@ def _say_scored(corpus: str, scored: Scored, out: Sequence[Path], how: ScoringOp
     say(f"{', '.join(map(str, out))}: {len(scored):,} items with {', '.join(methods) or 'no scores'}{without}")
 
 
-def _say_replaced(path: Path, before: Mapping[str, Any] | None, scored: Scored) -> None:
-    if before is None:
-        return
-    model, corpus = before["model"]["name"], before["corpus"]["name"]
-    lost = [name for name in before["methods"] if name not in scored.methods]
-    if (model, corpus) != (scored.model, scored.corpus):
-        note(f"{path}: replaced; it held scores of {corpus} by {model}")
-    elif lost:
-        note(f"{path}: replaced; it also held {', '.join(lost)}")
+def _save(scored: Scored, out: Sequence[Path], before: Mapping[Path, Mapping[str, Any] | None], *, bom: bool) -> None:
+    """Write a scored table, and sampled answers beside it; say which scores a file loses."""
+    for path in out:
+        if (replaced := before.get(path)) is not None:
+            model, corpus = replaced["model"]["name"], replaced["corpus"]["name"]
+            lost = [name for name in replaced["methods"] if name not in scored.methods]
+            if (model, corpus) != (scored.model, scored.corpus):
+                note(f"{path}: replaced; it held scores of {corpus} by {model}")
+            elif lost:
+                note(f"{path}: replaced; it also held {', '.join(lost)}")
+        scored.save(path, bom=bom)
+    if any(layout.get("samples") for layout in scored.layouts):
+        ratings = scored.ratings()
+        path = _write_ratings(ratings, out[0].with_name(f"{out[0].stem}.draws.parquet"), kind="draws")
+        say(f"{path}: {len(ratings):,} sampled answers as ratings, a rater per draw")
 
 
 def _say_ratings(ratings: datasets.Dataset | None, out: Sequence[Path]) -> None:
@@ -303,13 +306,6 @@ def _say_ratings(ratings: datasets.Dataset | None, out: Sequence[Path]) -> None:
     say(f"{', '.join(map(str, beside))}: {by}, which `pairbank bank` and `report` read")
 
 
-def _save_draws(scored: Scored, out: Path) -> None:
-    if any(layout.get("samples") for layout in scored.layouts):
-        ratings = scored.ratings()
-        path = _write_ratings(ratings, out.with_name(f"{out.stem}.draws.parquet"), kind="draws")
-        say(f"{path}: {len(ratings):,} sampled answers as ratings, a rater per draw")
-
-
 def _write_ratings(ratings: pd.DataFrame, path: Path, *, kind: Literal["ratings", "draws"]) -> Path:
     import pyarrow as pa
 
@@ -321,20 +317,15 @@ def _write_ratings(ratings: pd.DataFrame, path: Path, *, kind: Literal["ratings"
 def _built(corpus: str, which: ItemOptions) -> datasets.Dataset:
     with status(f"building {corpus}"):
         items = which.load(corpus)
-    if which.limit is not None or which.sample is not None:
-        say(f"{len(items):,} items to score{_of_groups(items, which.limit)}")
+    if which.limit is not None:
+        groups = {"paradigms": items.unique("paradigm"), "phenomena": items.unique("phenomenon")}
+        n_of = {name: sum(value is not None for value in values) for name, values in groups.items()}
+        named = next((f"{n:,} {name}" for name, n in n_of.items() if n), "one group")
+        of_each = f"at most {which.limit:,} of each of {named}, per subset, language and label"
+        say(f"{len(items):,} items to score: {of_each}")
+    elif which.sample is not None:
+        say(f"{len(items):,} items to score")
     return items
-
-
-def _of_groups(items: datasets.Dataset, limit: int | None) -> str:
-    """Return of how many paradigms or phenomena a limit takes items, as text to append."""
-    if limit is None:
-        return ""
-    paradigms, phenomena = (
-        sum(group is not None for group in items.unique(name)) for name in ("paradigm", "phenomenon")
-    )
-    named = f"{paradigms:,} paradigms" if paradigms else f"{phenomena:,} phenomena" if phenomena else "one group"
-    return f": at most {limit:,} of each of {named}, per subset, language and label"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pairbank.errors import CorpusFileNotFoundError, ModelLoadError, StudyError
 from pairbank.study.declaration import CorpusChoice, Study
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import datasets
 
     from pairbank.builders.sources.downloads import DownloadProgress
-    from pairbank.scoring.costs import Shape, TokensOnly, Work
+    from pairbank.scoring.costs import Shape, Work
     from pairbank.scoring.models.load import Kind
     from pairbank.study.model_list import ModelChoice
 
@@ -36,19 +36,15 @@ class ChosenItems:
     def name(self) -> str:
         return str(self.items["corpus"][0])
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corpora:
-    """What there is of a study's corpora."""
-
-    chosen: tuple[ChosenItems, ...]
-    missing: tuple[str, ...]
-    """A note on each optional one that is not to be had."""
+    @property
+    def languages(self) -> set[str]:
+        return set(self.items["language"][:])
 
 
 def corpora_of(
-    study: Study, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None
-) -> Corpora:
+    study: Study, data_dir: str | Path | None, downloads: Callable[[DownloadProgress], None] | None = None
+) -> tuple[tuple[ChosenItems, ...], tuple[str, ...]]:
+    """Return what there is of a study's corpora, and a note on each optional one that is not to be had."""
     _refuse_twice([choice.name for choice in study.corpora], study)
     corpora, missing = [], []
     for choice in study.corpora:
@@ -61,12 +57,9 @@ def corpora_of(
     if not corpora:
         raise StudyError(f"{study.name}: none of its corpora can be had. {' '.join(missing)}")
     _refuse_twice([corpus.name for corpus in corpora], study)
-    return Corpora(chosen=tuple(corpora), missing=tuple(_without_folder(note, data_dir) for note in missing))
-
-
-def _without_folder(note: str, data_dir: str | Path | None) -> str:
-    """Return a note for a report, which others read: where a folder lies on this machine is not for them."""
-    return note if data_dir is None else note.replace(str(data_dir), Path(data_dir).absolute().name)
+    if data_dir is not None:  # others read the report: where a folder lies on this machine is not for them
+        missing = [note.replace(str(data_dir), Path(data_dir).absolute().name) for note in missing]
+    return tuple(corpora), tuple(missing)
 
 
 def _refuse_twice(names: list[str], study: Study) -> None:
@@ -85,7 +78,7 @@ def embedding_models(study: Study, chosen: ChosenItems) -> dict[str, str] | None
     declared = study.minimalness if chosen.choice.minimalness is None else chosen.choice.minimalness
     if not declared:
         return None
-    languages = sorted(set(chosen.items["language"][:]))
+    languages = sorted(chosen.languages)
     by_language = declared if isinstance(declared, Mapping) else dict.fromkeys(languages, declared)
     models = {tag: by_language.get(tag, by_language.get(tag.partition("-")[0], EDITS)) for tag in languages}
     return {tag: model for tag, model in models.items() if model != EDITS}
@@ -163,8 +156,9 @@ def plans_of(
     n_items: int | None = None,
     data_dir: str | Path | None = None,
 ) -> Iterator[Planned]:
-    from pairbank.scoring.costs import TokensOnly, scaled, shape_of
+    from pairbank.scoring.costs import TokensOnly, scaled, shape_of, work_of
 
+    corpora, _ = corpora_of(study, data_dir)
     counted: dict[tuple[str, Kind], dict[str, Work]] = {}
     for choice in choices:
         stored_as = choice.options.get("quantisation") or dtype
@@ -175,28 +169,15 @@ def plans_of(
         if stand_in is not None and size is not None:
             shape = replace(scaled(shape, size * 1e9), kind=stand_in.kind or shape.kind)
         if (name, shape.kind) not in counted:
-            work = costs_of(study, TokensOnly(name), kind=shape.kind, data_dir=data_dir)
+            of_study: dict[str, Any] = {"methods": study.methods, "prompts": study.prompts, "seed": study.seed}
+            tokens = TokensOnly(name)
+            work = {corpus.name: work_of(corpus.items, tokens, kind=shape.kind, **of_study) for corpus in corpora}
             counted[name, shape.kind] = work if n_items is None else as_many(work, n_items)
         work = counted[name, shape.kind]
         if choice.corpora or choice.languages:
-            corpora = corpora_of(study, data_dir, None).chosen
-            work = {
-                corpus.name: work[corpus.name]
-                for corpus in corpora
-                if choice.is_for(corpus.name, set(corpus.items["language"][:]))
-            }
+            names = [corpus.name for corpus in corpora if choice.is_for(corpus.name, corpus.languages)]
+            work = {name: work[name] for name in names}
         yield Planned(shape=replace(shape, name=choice.name), work=work)
-
-
-def costs_of(study: Study, tokens: TokensOnly, *, kind: Kind, data_dir: str | Path | None = None) -> dict[str, Work]:
-    from pairbank.scoring.costs import work_of
-
-    return {
-        corpus.name: work_of(
-            corpus.items, tokens, methods=study.methods, prompts=study.prompts, seed=study.seed, kind=kind
-        )
-        for corpus in corpora_of(study, data_dir, None).chosen
-    }
 
 
 def as_many(work: Mapping[str, Work], n_items: int) -> dict[str, Work]:

@@ -48,7 +48,7 @@ class Counts:
         fingerprint = vocabulary.fingerprint
         tables = [table for table in self.given if table.tokenizer_sha256 == fingerprint]
         sources = chosen.choice.unigrams_from or study.unigrams_from
-        for language in sorted(set(chosen.items["language"][:])):
+        for language in sorted(chosen.languages):
             if any(table.covers(language) for table in tables):
                 continue
             text = study.unigram_text
@@ -109,11 +109,14 @@ def counts_for(
 
     if not needs_counts(study.methods):
         return Counts(given=())
-    languages = {_base(language) for corpus in corpora for language in set(corpus.items["language"][:])}
+    languages = {_base(language) for corpus in corpora for language in corpus.languages}
     names = dict.fromkeys(name for corpus in corpora for name in corpus.choice.unigrams_from or study.unigrams_from)
-    files = _files_to_count(study.unigram_text, data_dir)
-    if study.unigram_text is not None and files and not any(corpus.choice.unigrams_from for corpus in corpora):
-        languages -= {_base(study.unigram_text.language)}
+    text, files = study.unigram_text, list[Path]()
+    if text is not None and data_dir is not None:
+        paths = sorted((Path(data_dir) / text.folder).rglob("*"))
+        files = [path for path in paths if path.suffix in (".parquet", ".jsonl", ".txt") and path.is_file()]
+    if text is not None and files and not any(corpus.choice.unigrams_from for corpus in corpora):
+        languages -= {_base(text.language)}
     texts: dict[str, list[Documents]] = {}
     for name in names if languages else ():
         items = load_corpus(name, data_dir=data_dir)
@@ -125,14 +128,7 @@ def counts_for(
             for language, of_language in sorted(rows.items())
             if _base(language) in languages
         ]
-    return Counts(given=tuple(tables_of(given)) if given is not None else (), texts=texts, files=files)
-
-
-def _files_to_count(text: UnigramText | None, data_dir: str | Path | None) -> tuple[Path, ...]:
-    if text is None or data_dir is None:
-        return ()
-    paths = (Path(data_dir) / text.folder).rglob("*")
-    return tuple(sorted(path for path in paths if path.suffix in (".parquet", ".jsonl", ".txt") and path.is_file()))
+    return Counts(given=tuple(tables_of(given)) if given is not None else (), texts=texts, files=tuple(files))
 
 
 def counts_note(study: Study, counts: Counts) -> list[str]:

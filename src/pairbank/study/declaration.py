@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -16,6 +15,8 @@ from pairbank.declarations import STRICT, record_of
 from pairbank.errors import StudyError, unknown_name
 from pairbank.files import reading
 from pairbank.study.model_list import choices_of, declared_features
+
+STUDIES = Path(__file__).parents[1] / "studies"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +137,18 @@ class Study:
     notes: tuple[str, ...] = ()
     """Deviations from a paper and limits, shown in the report."""
 
+    @property
+    def of_report(self) -> dict[str, Any]:
+        """What `report` is told of a study."""
+        return {
+            "title": self.title,
+            "description": self.description,
+            "seed": self.seed,
+            "n_resamples": self.n_resamples,
+            "analyses": self.analyses,
+            "options": self.options,
+        }
+
 
 def study_schema() -> dict[str, Any]:
     schema = TypeAdapter(Study).json_schema()
@@ -145,23 +158,19 @@ def study_schema() -> dict[str, Any]:
 
 
 def study_names() -> list[str]:
-    folder = resources.files("pairbank") / "studies"
-    return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml"))
+    return sorted(path.stem for path in STUDIES.glob("*.toml"))
 
 
 def load_study(name: str) -> Study:
     """Return a study: a shipped one by name, or a TOML file by path."""
-    if name.endswith(".toml"):
-        path = Path(name)
-        if not path.is_file():
-            raise StudyError(f"no study file {path}; expected a TOML file, or one of {', '.join(study_names())}")
-        with reading(path, StudyError, saying="cannot be read", remedy="save it as UTF-8"):
-            text = path.read_text(encoding="utf-8")
-        return _parsed(text, path.name, path.stem)
-    if name not in study_names():
+    if not name.endswith(".toml") and name not in study_names():
         raise unknown_name("study", name, study_names())
-    text = (resources.files("pairbank") / "studies" / f"{name}.toml").read_text(encoding="utf-8")
-    return _parsed(text, f"{name}.toml", name)
+    path = Path(name) if name.endswith(".toml") else STUDIES / f"{name}.toml"
+    if not path.is_file():
+        raise StudyError(f"no study file {path}; expected a TOML file, or one of {', '.join(study_names())}")
+    with reading(path, StudyError, saying="cannot be read", remedy="save it as UTF-8"):
+        text = path.read_text(encoding="utf-8")
+    return _parsed(text, path.name, path.stem)
 
 
 def limited(study: Study, limit: int) -> Study:
@@ -175,11 +184,13 @@ def limited(study: Study, limit: int) -> Study:
 def with_corpora(study: Study, names: Sequence[str]) -> Study:
     """Return the study on other corpora (`NAME` or `NAME:SUBSET`), and a note that says so."""
     declared = {choice.name: choice for choice in study.corpora}
-    parts = [name.partition(":") for name in names]
-    corpora = tuple(_chosen(declared.get(name), name, subset or None) for name, _, subset in parts)
+    corpora: list[CorpusChoice] = []
+    for name, _, subset in (named.partition(":") for named in names):
+        kept = {key: getattr(declared[name], key) for key in KEPT} if name in declared else {}
+        corpora.append(CorpusChoice(name=name, subset=subset or None, **kept))
     note = f"Run by the user on {', '.join(names)} instead of {', '.join(choice.name for choice in study.corpora)}."
     description = f"{study.description} Here: on {', '.join(names)}.".lstrip()
-    return replace(study, corpora=corpora, description=description, notes=(*study.notes, note))
+    return replace(study, corpora=tuple(corpora), description=description, notes=(*study.notes, note))
 
 
 def with_minimalness(study: Study, embedder: str) -> Study:
@@ -192,12 +203,6 @@ def with_minimalness(study: Study, embedder: str) -> Study:
 def with_analyses(study: Study, names: Sequence[str]) -> Study:
     """Return the study with further analyses of its report, behind its own."""
     return replace(study, analyses=tuple(dict.fromkeys([*study.analyses, *names])))
-
-
-def _chosen(declared: CorpusChoice | None, name: str, subset: str | None) -> CorpusChoice:
-    if declared is None:
-        return CorpusChoice(name=name, subset=subset)
-    return replace(CorpusChoice(name=name, subset=subset), **{key: getattr(declared, key) for key in KEPT})
 
 
 def _parsed(text: str, where: str, name: str) -> Study:

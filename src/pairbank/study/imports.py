@@ -63,7 +63,12 @@ def imported(
             sources.notes.append(f"Left out: {error}")
             continue
         read = import_logs(files.paths, choice.profile, items=items)
-        _refuse_again(study, choice, read.tables, sources.tables)
+        before = {(table.corpus, table.model_slug) for table in sources.tables}
+        if again := [table for table in read.tables if (table.corpus, table.model_slug) in before]:
+            raise StudyError(
+                f"{study.name}: {choice.profile} has {again[0].model} on {again[0].corpus}, and an earlier source has "
+                "it too; leave one of the sources out"
+            )
         sources.tables += read.tables
         sources.ratings |= {**read.ratings, **_ratings(choice, data_dir, progress)}
         sources.notes += _notes(choice, files, read)
@@ -97,13 +102,8 @@ def run_imports(
     begun("the report")
     published = report(
         sources.tables,
-        title=study.title,
-        description=study.description,
-        seed=study.seed,
-        n_resamples=study.n_resamples,
+        **study.of_report,
         notes=[*study.notes, *sources.notes],
-        analyses=study.analyses,
-        options=study.options,
         features=features,
         ratings=tuple(sources.ratings.values()),
         mean_ratings=means_only(choice.items for choice in study.imports if choice.items),
@@ -154,15 +154,6 @@ def _folders(data_dir: str | Path | None) -> tuple[Path, ...]:
         return ()
     folders = (Path(data_dir), Path(data_dir).absolute().parent / "corpora")
     return tuple(folder for folder in folders if folder.is_dir())
-
-
-def _refuse_again(study: Study, choice: ImportChoice, new: list[Scored], before: list[Scored]) -> None:
-    imported_before = {(table.corpus, table.model_slug) for table in before}
-    if twice := [table for table in new if (table.corpus, table.model_slug) in imported_before]:
-        raise StudyError(
-            f"{study.name}: {choice.profile} has {twice[0].model} on {twice[0].corpus}, and an earlier source has it "
-            "too; leave one of the sources out"
-        )
 
 
 def _notes(choice: ImportChoice, files: PublishedFiles, read: Imports) -> list[str]:

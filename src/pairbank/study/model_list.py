@@ -66,13 +66,10 @@ def shipped_list(name: str) -> ShippedList:
     facts = models_in_paper(name)
     features, options = features_in_paper(name), facts["options"]
     languages: Mapping[str, list[str]] = facts.get("languages", {})
-    choices = [
-        replace(
-            _listed_choice(shown, model_id, options.get(shown, {}), features[shown]),
-            languages=tuple(languages.get(shown, ())),
-        )
-        for shown, model_id in facts["names"].items()
-    ]
+    choices = []
+    for shown, model_id in facts["names"].items():
+        choice = choice_of(model_id, cast("LoadOptions", {"name": shown, **options.get(shown, {})}))
+        choices.append(replace(choice, features=features[shown], languages=tuple(languages.get(shown, ()))))
     return ShippedList(name=name, source=facts["source"], choices=choices, closed=tuple(facts["closed"]))
 
 
@@ -85,12 +82,6 @@ def list_rows() -> list[dict[str, str]]:
             {"list": name, "models": str(len(models.choices)), "families": ", ".join(families), "source": models.source}
         )
     return rows
-
-
-def _listed_choice(name: str, model_id: str, options: Mapping[str, Any], features: ModelFeatures) -> ModelChoice:
-    reference = reference_of(model_id)
-    named = cast("LoadOptions", {"name": name, **options})
-    return ModelChoice(id=reference.id, options=with_reference(named, reference), features=features)
 
 
 def _lines(choice: ModelChoice) -> Iterator[str]:
@@ -150,14 +141,15 @@ class ModelChoice:
         if backend := BACKEND_NAME.fullmatch(self.id):
             return backend["rest"] or backend["name"]
         path = Path(self.id).expanduser()
-        return name_of_weights(self._own_name(path), self.options.get("weights", TRAINED))
-
-    def _own_name(self, path: Path) -> str:
         if self.id == DEMO:
-            return DEMO_NAME
-        if path.is_dir() or (path.suffix == ".gguf" and path.is_file()):
-            return path.resolve().name if path.is_dir() else path.stem
-        return name_at(self.id.rsplit("/", 1)[-1], self.options.get("revision"))
+            name = DEMO_NAME
+        elif path.is_dir():
+            name = path.resolve().name
+        elif path.suffix == ".gguf" and path.is_file():
+            name = path.stem
+        else:
+            name = name_at(self.id.rsplit("/", 1)[-1], self.options.get("revision"))
+        return name_of_weights(name, self.options.get("weights", TRAINED))
 
     @property
     def _served(self) -> str:
@@ -242,6 +234,8 @@ def refuse_twins(names: Iterable[str], *, where: str) -> None:
 
 
 def _choice(model: Mapping[str, Any], *, where: str) -> ModelChoice:
+    from pairbank.builders.schema.language_tags import language_tag
+
     hints = {name: hint for name, hint in get_type_hints(LoadOptions).items() if name in DEFAULTS}
     feature_hints = get_type_hints(ModelFeatures) | {"generation": str | int | float, "date": str | dt.date | int}
     if not ADDRESS.match(str(model["id"])):  # what is done here; a server's model may be quantised in other ways
@@ -255,22 +249,10 @@ def _choice(model: Mapping[str, Any], *, where: str) -> ModelChoice:
     features = features_from_entries([{"name": where, **provided}])[where] if provided else None
     named = f"{values['backend']}:{values['id']}" if "backend" in values else values["id"]
     try:
-        reference = reference_of(named)
-        return ModelChoice(
-            id=reference.id,
-            options=with_reference(options, reference),
-            features=features,
-            corpora=tuple(values.get("corpora", ())),
-            languages=_tags(values.get("languages", ()), where),
-        )
-    except ModelLoadError as error:
-        raise StudyError(f"{where}: {error}") from error
-
-
-def _tags(values: Iterable[str], where: str) -> tuple[str, ...]:
-    from pairbank.builders.schema.language_tags import language_tag
-
-    try:
-        return tuple(language_tag(value) for value in values)
+        languages = tuple(language_tag(tag) for tag in values.get("languages", ()))
+        corpora = tuple(values.get("corpora", ()))
+        return replace(choice_of(named, options), features=features, corpora=corpora, languages=languages)
     except UnknownNameError as error:
         raise StudyError(f"{where}: languages: {error}") from error
+    except ModelLoadError as error:
+        raise StudyError(f"{where}: {error}") from error

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pairbank.errors import PairbankError
 from pairbank.markdown import html_as_text
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pairbank.study.preflight import Asked, Plan
     from pairbank.study.raters import People
 
-ProgressOf = Callable[[str, str], "Progress | None"]
+ProgressOf = Callable[[str, str], "Progress"]
 """Task and model -> what is told how far it is."""
 Load = Callable[[ModelChoice], "Scorer | StoredParts"]
 FAILURES = (PairbankError, RuntimeError, MemoryError, OSError)
@@ -39,6 +39,7 @@ FAILURES = (PairbankError, RuntimeError, MemoryError, OSError)
 _FOLDERS = re.compile(r"(?<![\w:/.~])(?:~|\.{0,2})/(?:[^\s/'\"]+/)*([^\s/'\"]+)/?")
 MOST_CHARACTERS = 600
 """Of a reason in a report."""
+ONLY_SCORES = "parts hold scores alone; run it without --join"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +64,7 @@ class Failure:
         return html_as_text(f"Failed: {text[:MOST_CHARACTERS]}{' …' if len(text) > MOST_CHARACTERS else ''}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class Note(NamedTuple):
     """What was left out of a model's part, for the report: "WHAT by MODEL: WHY"."""
 
     what: str
@@ -81,6 +81,13 @@ class OfModel:
     failures: list[Failure] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
+    def fail(self, reason: str, corpus: str = "") -> None:
+        self.failures.append(Failure(model=self.name, corpus=corpus, reason=reason))
+
+
+def silent(_task: str, _model: str) -> Progress:
+    return lambda _n_done, _n_total: None
+
 
 def loaded(choice: ModelChoice) -> Scorer:
     from pairbank.scoring.models.load import load_model
@@ -94,21 +101,20 @@ def of_model(asked: Asked, plan: Plan, *, load: Load, progress: ProgressOf, take
     from pairbank.study.preflight import name_of, scored_by
 
     model = OfModel(name=name_of(asked))
-    corpora = scored_by(asked, plan)
+    corpora = scored_by(asked, plan.corpora)
     if left_out := [corpus.name for corpus in plan.corpora if corpus not in corpora]:
-        model.notes.append(Note(what="Not scored", why=f"{', '.join(left_out)}; the model list leaves them out."))
+        model.notes.append(Note("Not scored", f"{', '.join(left_out)}; the model list leaves them out."))
     if not corpora or _stored(model, asked, plan, taken, progress):
         return model
     try:
         scorer = load(asked) if isinstance(asked, ModelChoice) else asked
     except FAILURES as error:
-        model.failures.append(Failure(model=model.name, corpus="", reason=_reason(error)))
+        model.fail(_reason(error))
         return model
     try:
         model.name = scorer.info.name
         if taken(scorer.info.slug):
-            reason = 'another model of this run has this name; give one of them another (name = "…" in a list)'
-            model.failures.append(Failure(model=model.name, corpus="", reason=reason))
+            model.fail('another model of this run has this name; give one of them another (name = "…" in a list)')
             return model
         for corpus in corpora:
             _score(model, corpus, plan, scorer, progress)
@@ -134,7 +140,7 @@ def _stored(model: OfModel, asked: Asked, plan: Plan, taken: Callable[[str], boo
     info = remembered(asked.id, **asked.options)
     if info is None or taken(info.slug):
         return False
-    for corpus in scored_by(asked, plan):
+    for corpus in scored_by(asked, plan.corpora):
         try:
             table = score_stored(corpus.items, info, options_of(plan.study, None))
         except FAILURES:  # said when the model is loaded
@@ -144,8 +150,7 @@ def _stored(model: OfModel, asked: Asked, plan: Plan, taken: Callable[[str], boo
         tables.append(table)
     model.name, model.scored = info.name, tables
     for table in tables:
-        if (notify := progress(f"scoring {table.corpus}", info.name)) is not None:
-            notify(len(table), len(table))
+        progress(f"scoring {table.corpus}", info.name)(len(table), len(table))
     return True
 
 
@@ -170,12 +175,10 @@ def _score(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer | Sto
         notify = progress(f"scoring {corpus.name}", model.name)
         table = score_as(corpus.items, scorer, options_of(study, counts), progress=notify)
     except FAILURES as error:
-        model.failures.append(Failure(model=model.name, corpus=corpus.name, reason=_reason(error)))
+        model.fail(_reason(error), corpus.name)
         return
     model.scored.append(table)
-    model.notes += [
-        Note(what=f"Left out: {corpus.name}", why=f"{lacking}.") for lacking in counts_lacking(table.signature)
-    ]
+    model.notes += [Note(f"Left out: {corpus.name}", f"{lacking}.") for lacking in counts_lacking(table.signature)]
 
 
 def _counting(progress: ProgressOf, model: str, study: Study) -> Callable[[int], None]:
@@ -186,8 +189,8 @@ def _counting(progress: ProgressOf, model: str, study: Study) -> Callable[[int],
     def on_progress(n_documents: int) -> None:
         nonlocal n_done
         n_done += n_documents
-        if text is not None and (reported := progress_of()) is not None:
-            reported(min(n_done, text.documents), text.documents)
+        if text is not None:
+            progress_of()(min(n_done, text.documents), text.documents)
 
     return on_progress
 
@@ -200,15 +203,9 @@ def _probe(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer | Sto
     if not set(study.probe) <= set(corpus.items.column_names):
         return
     if isinstance(scorer, StoredParts):
-        why = "parts hold scores alone; run it without --join"
-        model.notes.append(Note(what=f"Not probed: {corpus.name}", why=why))
+        model.notes.append(Note(f"Not probed: {corpus.name}", ONLY_SCORES))
         return
     progress_of = functools.cache(lambda task: progress(f"{task} of {corpus.name}", model.name))
-
-    def on_progress(task: str, n_done: int, n_total: int) -> None:
-        if (reported := progress_of(task)) is not None:
-            reported(n_done, n_total)
-
     try:
         model.probed.append(
             probe(
@@ -220,11 +217,11 @@ def _probe(model: OfModel, corpus: ChosenItems, plan: Plan, scorer: Scorer | Sto
                 standardise=study.probe_standardise,
                 precision=study.probe_precision,
                 seed=study.seed,
-                progress=on_progress,
+                progress=lambda task, n_done, n_total: progress_of(task)(n_done, n_total),
             )
         )
     except FAILURES as error:
-        model.notes.append(Note(what=f"Not probed: {corpus.name}", why=_reason(error)))
+        model.notes.append(Note(f"Not probed: {corpus.name}", _reason(error)))
 
 
 def _predict(model: OfModel, people: People, scorer: Scorer | StoredParts, progress: ProgressOf) -> None:
@@ -233,13 +230,13 @@ def _predict(model: OfModel, people: People, scorer: Scorer | StoredParts, progr
 
     what = f"Participants of {people.corpus} not predicted"
     if isinstance(scorer, StoredParts):
-        model.notes.append(Note(what=what, why="parts hold scores alone; run it without --join"))
+        model.notes.append(Note(what, ONLY_SCORES))
         return
-    notify = progress(f"participants of {people.corpus}", model.name) or (lambda _n, _of: None)
+    notify = progress(f"participants of {people.corpus}", model.name)
     try:
         model.responses = participants(people.items, people.ratings, scorer, most=people.most, progress=notify)
     except FAILURES as error:
-        model.notes.append(Note(what=what, why=_reason(error)))
+        model.notes.append(Note(what, _reason(error)))
 
 
 def _reason(error: BaseException) -> str:

@@ -58,15 +58,11 @@ def name_of(model: Asked) -> str:
     return model.name if isinstance(model, ModelChoice) else model.info.name
 
 
-def scored_by(model: Asked, plan: Plan) -> tuple[ChosenItems, ...]:
+def scored_by(model: Asked, corpora: Sequence[ChosenItems]) -> list[ChosenItems]:
     """Return the corpora of a run that a model is scored on: all, unless its list says which, or in which languages."""
     if not isinstance(model, ModelChoice):
-        return plan.corpora
-    return _scope(model, plan.corpora)
-
-
-def _scope(model: ModelChoice, corpora: Sequence[ChosenItems]) -> tuple[ChosenItems, ...]:
-    return tuple(corpus for corpus in corpora if model.is_for(corpus.name, set(corpus.items["language"][:])))
+        return [*corpora]
+    return [corpus for corpus in corpora if model.is_for(corpus.name, corpus.languages)]
 
 
 def planned(
@@ -78,6 +74,9 @@ def planned(
     unigrams: UnigramTables | None = None,
     downloads: Callable[[DownloadProgress], None] | None = None,
 ) -> Plan:
+    from pairbank.cards.bank.layout import MANIFEST
+    from pairbank.cards.bank.writing import is_unfinished
+    from pairbank.cards.check import check_bank
     from pairbank.stats.analyses.registry import checked_options
 
     _check_names(study, models)
@@ -86,25 +85,31 @@ def planned(
     methods = _methods(study)
     for name in (*study.analyses, *study.options):
         checked_options(name, study.options.get(name, {}))
-    corpora = corpora_of(study, data_dir, downloads)
-    _check_scopes(study, models, corpora.chosen)
-    _check_embedders(study, corpora.chosen)
-    bank = _manifest(root)
+    corpora, missing = corpora_of(study, data_dir, downloads)
+    _check_scopes(study, models, corpora)
+    _check_embedders(study, corpora)
+    has_bank = (root / MANIFEST).is_file() and not is_unfinished(root)
+    bank = check_bank(root, depth="quick", reports="free") if has_bank else {"corpora": {}, "scores": {}}
     declared = all_features(study.models, [model for model in models if isinstance(model, ModelChoice)])
-    _check_bank(bank, corpora.chosen, methods, mine={slug(name_of(model)) for model in models})
-    counts = counts_for(study, corpora.chosen, unigrams, data_dir)
+    _check_bank(bank, corpora, methods, mine={slug(name_of(model)) for model in models})
+    counts = counts_for(study, corpora, unigrams, data_dir)
+    unprobed = [
+        f"Not probed: {corpus.name}, which has no column {lacking[0]} to probe by."
+        for corpus in corpora
+        if (lacking := [column for column in study.probe if column not in corpus.items.column_names])
+    ]
     return Plan(
         study=study,
         out=root,
         models=tuple(models),
-        corpora=corpora.chosen,
+        corpora=corpora,
         counts=counts,
         features=_features(root, bank, declared),
-        notes=(*corpora.missing, *_unprobed(study, corpora.chosen), *counts_note(study, counts)),
-        warnings=(*_locked(corpora.chosen), *_unfitting(study, corpora.chosen)),
+        notes=(*missing, *unprobed, *counts_note(study, counts)),
+        warnings=(*_locked(corpora), *_unfitting(study, corpora)),
         stored={corpus: sorted(signatures) for corpus, signatures in bank["scores"].items()},
-        ratings=ratings_of_items(corpora.chosen, data_dir, bank=root, progress=downloads),
-        people=people_of(corpora.chosen, data_dir),
+        ratings=ratings_of_items(corpora, data_dir, bank=root, progress=downloads),
+        people=people_of(corpora, data_dir),
     )
 
 
@@ -135,7 +140,7 @@ def _check_scopes(study: Study, models: Sequence[Asked], corpora: Sequence[Chose
     for model in choices:
         if unknown := [name for name in model.corpora if name not in names and name not in CORPORA]:
             raise unknown_name(f"corpus (of model {model.name!r})", unknown[0], [*names, *CORPORA])
-    if len(choices) == len(models) and not any(_scope(model, corpora) for model in choices):
+    if not any(scored_by(model, corpora) for model in models):
         raise StudyError(
             f"{study.name}: its corpora ({', '.join(names)}) are none that the model list names (corpora, languages); "
             "choose others with --corpus, or change the list"
@@ -174,16 +179,6 @@ def _check_embedders(study: Study, corpora: Sequence[ChosenItems]) -> None:
             f"install 'pairbank[embeddings]', or count edits alone: --minimalness {EDITS} (in a study: minimalness = "
             f'"{EDITS}")'
         )
-
-
-def _manifest(root: Path) -> dict[str, Any]:
-    from pairbank.cards.bank.layout import MANIFEST
-    from pairbank.cards.bank.writing import is_unfinished
-    from pairbank.cards.check import check_bank
-
-    if not (root / MANIFEST).is_file() or is_unfinished(root):
-        return {"corpora": {}, "scores": {}}
-    return check_bank(root, depth="quick", reports="free")
 
 
 def _check_bank(
@@ -229,12 +224,6 @@ def _features(root: Path, bank: Mapping[str, Any], declared: Mapping[str, ModelF
             f"those of the bank first: pairbank bank --out {root} --models LIST"
         )
     return united(declared, before)
-
-
-def _unprobed(study: Study, corpora: Sequence[ChosenItems]) -> Iterator[str]:
-    for corpus in corpora:
-        if lacking := [column for column in study.probe if column not in corpus.items.column_names]:
-            yield f"Not probed: {corpus.name}, which has no column {lacking[0]} to probe by."
 
 
 def _unfitting(study: Study, corpora: Sequence[ChosenItems]) -> Iterator[str]:

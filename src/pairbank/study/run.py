@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from pairbank.errors import StudyError
 from pairbank.scoring.api.model import slug
 from pairbank.study.corpora import ChosenItems, with_distances
-from pairbank.study.one_model import Failure, Load, Note, OfModel, ProgressOf, loaded, of_model
+from pairbank.study.one_model import Failure, Load, Note, OfModel, ProgressOf, loaded, of_model, silent
 from pairbank.study.preflight import Plan
 from pairbank.study.raters import as_frames, means_only
+from pairbank.study.scored_files import tables_with_texts
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
@@ -27,7 +28,7 @@ def run_plan(
     plan: Plan,
     *,
     command: str = "",
-    progress: ProgressOf = lambda _task, _model: None,
+    progress: ProgressOf = silent,
     load: Load = loaded,
     failed: Callable[[Failure], None] = lambda _failure: None,
     all_or_nothing: bool = False,
@@ -37,20 +38,25 @@ def run_plan(
 
     corpora = [ChosenItems(choice=corpus.choice, items=with_distances(plan.study, corpus)) for corpus in plan.corpora]
     measured = replace(plan, corpora=tuple(corpora))
-    models = _of_models(measured, load=load, progress=progress, failed=failed)
+    models: list[OfModel] = []
+    for asked in plan.models:
+        names = {slug(model.name) for model in models}
+        models.append(of_model(asked, measured, load=load, progress=progress, taken=names.__contains__))
+        for failure in models[-1].failures:
+            failed(failure)
     scored = [table for model in models for table in model.scored]
     failures = [failure for model in models for failure in model.failures]
     if not scored or (all_or_nothing and failures):
         why = " ".join(map(str, failures))
         raise StudyError(f"{plan.study.name}: nothing was {'written' if scored else 'scored'}. {why}")
-    names = {table.corpus for table in scored}
-    others = _others(plan.out, names, {(table.corpus, table.model_slug) for table in scored})
-    report = _report(measured, models, [*scored, *others], _probed(measured, models, names))
+    corpora_scored = {table.corpus for table in scored}
+    others = _others(plan.out, corpora_scored, {(table.corpus, table.model_slug) for table in scored})
+    report = _report(measured, models, [*scored, *others], _probed(measured, models, corpora_scored))
     folder = write_bank(
         plan.out,
-        corpora=[corpus.items for corpus in corpora if corpus.name in names],
+        corpora=[corpus.items for corpus in corpora if corpus.name in corpora_scored],
         scored=scored,
-        ratings=[ratings for corpus, ratings in plan.ratings.items() if corpus in names],
+        ratings=[ratings for corpus, ratings in plan.ratings.items() if corpus in corpora_scored],
         reports={plan.study.name: report},
         probed=[probed for model in models for probed in model.probed],
         features=plan.features,
@@ -59,31 +65,15 @@ def run_plan(
     return folder, report
 
 
-def _of_models(plan: Plan, *, load: Load, progress: ProgressOf, failed: Callable[[Failure], None]) -> list[OfModel]:
-    models: list[OfModel] = []
-    for asked in plan.models:
-        names = {slug(model.name) for model in models}
-        model = of_model(asked, plan, load=load, progress=progress, taken=names.__contains__)
-        for failure in model.failures:
-            failed(failure)
-        models.append(model)
-    return models
-
-
 def _others(root: Path, corpora: Collection[str], mine: Collection[tuple[str, str]]) -> list[Scored]:
     """Return the tables that a bank holds of other models on the same corpora; those without texts have no report."""
-    from pairbank.cards.bank.layout import MANIFEST, read_manifest, scores_path, tables
-    from pairbank.cards.bank.redistribution import is_left_out
+    from pairbank.cards.bank.layout import MANIFEST, scores_path
     from pairbank.scoring.scored import read_scored
 
     if not (root / MANIFEST).is_file():
         return []
-    manifest = read_manifest(root)
-    return [
-        read_scored(root / scores_path(corpus, model))
-        for corpus, model in tables(manifest)
-        if corpus in corpora and (corpus, model) not in mine and not is_left_out(manifest["corpora"][corpus])
-    ]
+    others = [table for table in tables_with_texts(root) if table[0] in corpora and table not in mine]
+    return [read_scored(root / scores_path(*table)) for table in others]
 
 
 def _probed(plan: Plan, models: Sequence[OfModel], corpora: Collection[str]) -> list[Probed]:
@@ -106,14 +96,9 @@ def _report(plan: Plan, models: Sequence[OfModel], scored: Sequence[Scored], pro
     left_out = merged_notes({model.name: model.notes for model in models})
     return report(
         scored,
-        title=study.title,
-        description=study.description,
-        seed=study.seed,
-        n_resamples=study.n_resamples,
+        **study.of_report,
         warnings=failures,
         notes=[note for note in (*study.notes, *plan.notes, *left_out) if note],
-        analyses=study.analyses,
-        options=study.options,
         features=plan.features,
         ratings=as_frames(plan.ratings.values()),
         mean_ratings=means_only(choice.name for choice in study.corpora),

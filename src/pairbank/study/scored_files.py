@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pairbank.errors import BankError
 from pairbank.study.model_list import ModelChoice
-from pairbank.study.one_model import ProgressOf, loaded, options_of
+from pairbank.study.one_model import ProgressOf, loaded, options_of, silent
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
     from pairbank.stats.analyses.neuro import Probed
     from pairbank.stats.scored_table.model_features import ModelFeatures
-    from pairbank.study.preflight import Asked, Plan
+    from pairbank.study.preflight import Plan
 
 
 RATINGS = ".ratings.parquet"
@@ -25,37 +25,27 @@ RATINGS = ".ratings.parquet"
 
 
 def score_study_part(
-    plan: Plan,
-    model: Asked,
-    part: Part,
-    *,
-    load: Callable[[ModelChoice], Scorer] = loaded,
-    progress: ProgressOf = lambda _task, _model: None,
-    n_before: int = 0,
-) -> PartScored:
-    """Score a part of all corpora of a run with one model; numbers are stored, nothing else is written."""
+    plan: Plan, part: Part, *, load: Callable[[ModelChoice], Scorer] = loaded, progress: ProgressOf = silent
+) -> Iterator[PartScored]:
+    """Score a part of a run, one model after the other; numbers are stored, nothing else is written."""
     from pairbank.scoring.score import PartScored, score_part
     from pairbank.study.preflight import scored_by
 
-    scorer = load(model) if isinstance(model, ModelChoice) else model
-    study = plan.study
-    n_units = n_units_of_all = 0
-    for corpus in scored_by(model, plan):
-        part_scored = score_part(
-            corpus.items,
-            scorer,
-            part,
-            options_of(study, plan.counts.of(study, corpus, scorer)),
-            n_before=n_before + n_units_of_all,
-            progress=progress(f"scoring {corpus.name}", scorer.info.name),
-        )
-        n_units += part_scored.n_units
-        n_units_of_all += part_scored.n_units_of_all
-    return PartScored(n_units=n_units, n_units_of_all=n_units_of_all)
+    n_before = 0
+    for model in plan.models:
+        scorer = load(model) if isinstance(model, ModelChoice) else model
+        n_units, n_of_earlier_models = 0, n_before
+        for corpus in scored_by(model, plan.corpora):
+            options = options_of(plan.study, plan.counts.of(plan.study, corpus, scorer))
+            notify = progress(f"scoring {corpus.name}", scorer.info.name)
+            done = score_part(corpus.items, scorer, part, options, n_before=n_before, progress=notify)
+            n_units += done.n_units
+            n_before += done.n_units_of_all
+        yield PartScored(n_units=n_units, n_units_of_all=n_before - n_of_earlier_models)
 
 
 def scored_files(places: Iterable[Path]) -> list[Path]:
-    paths = [path for place in places for path in ([place] if not place.is_dir() else _in_folder(place))]
+    paths = [path for place in places for path in (_in_folder(place) if place.is_dir() else [place])]
     return [path for path in paths if not path.name.endswith(RATINGS)]
 
 
@@ -102,10 +92,10 @@ def probes_beside(
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    from pairbank.cards.bank.layout import MANIFEST
+    from pairbank.cards.bank.layout import MANIFEST, scores_path
 
     if (folder / MANIFEST).is_file():
-        paths = list(_of_bank(folder))
+        paths = [folder / scores_path(*table) for table in tables_with_texts(folder)]
         if not paths:
             raise BankError(
                 f"{folder}: a bank without scores that a report can read (it has none, or ids and scores only, without "
@@ -120,11 +110,10 @@ def _in_folder(folder: Path) -> list[Path]:
     return paths
 
 
-def _of_bank(folder: Path) -> Iterator[Path]:
-    from pairbank.cards.bank.layout import read_manifest, scores_path, tables
+def tables_with_texts(bank: Path) -> list[tuple[str, str]]:
+    """Return the corpus and the model's slug of the tables of a bank that a report can read."""
+    from pairbank.cards.bank.layout import read_manifest, tables
     from pairbank.cards.bank.redistribution import is_left_out
 
-    manifest = read_manifest(folder)
-    for corpus, slug in tables(manifest):
-        if not is_left_out(manifest["corpora"][corpus]):
-            yield folder / scores_path(corpus, slug)
+    manifest = read_manifest(bank)
+    return [(corpus, slug) for corpus, slug in tables(manifest) if not is_left_out(manifest["corpora"][corpus])]

@@ -154,19 +154,15 @@ class Lines:
         if self._is_done or not (is_done or now - self._last >= SECONDS_A_LINE):
             return
         self._last, self._is_done = now, is_done
-        left = (
-            f"{number(self.meter.clock() - self.meter.began, digits=0)} s in all"
-            if is_done
-            else self._left(n_done, n_total)
-        )
+        if is_done:
+            left = f"{number(now - self.meter.began, digits=0)} s in all"
+        elif n_done < LEAST_SHARE * n_total:
+            left = "time left not known yet"
+        else:
+            left = f"about {number(self.meter.seconds_left(n_done, n_total), digits=0)} s left"
         rates, *workers = self.meter.rates_by_worker(n_done, n_total).split("\n")
         for line in (f"{self.what}: {rates}, {left}", *([] if is_done else workers)):
             self.say(line)
-
-    def _left(self, n_done: float, n_total: int) -> str:
-        if n_done < LEAST_SHARE * n_total:
-            return "time left not known yet"
-        return f"about {number(self.meter.seconds_left(n_done, n_total), digits=0)} s left"
 
 
 @dataclass(slots=True, kw_only=True)
