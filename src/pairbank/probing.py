@@ -27,25 +27,8 @@ import pandas as pd
 
 from pairbank.builders.schema.language_tags import joined
 from pairbank.errors import BankError
-from pairbank.stats.analyses.neuro import (
-    LAYER_DTYPES,
-    METRICS,
-    Probed,
-    ProbeScores,
-    layer_rows,
-    mean_rows,
-    summary_rows,
-)
-from pairbank.stats.measures.probes import (
-    N_FOLDS,
-    FoldScores,
-    cross_validated,
-    exchanged,
-    fold_problem,
-    pair_components,
-    pair_folds,
-    plain_folds,
-)
+from pairbank.stats.analyses import neuro
+from pairbank.stats.measures import probes
 from pairbank.stats.report.summary import on_all_cores
 from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from pairbank.stats.wording import magnitude, number
@@ -111,14 +94,14 @@ def probe(
     model: Scorer,
     *,
     groups: str | Sequence[str] = "subset",
-    n_folds: int = N_FOLDS,
+    n_folds: int = probes.N_FOLDS,
     folds: Folds = "grouped",
     cut_stop: bool = False,
     standardise: bool = True,
     precision: Precision = "float32",
     seed: int = 0,
     progress: Progress | None = None,
-) -> Probed:
+) -> neuro.Probed:
     """Probe a model's hidden states for which sentence of a pair is the better one.
 
     Items with one side, or with identical sides, are left out and counted (`n_excluded`).
@@ -142,8 +125,6 @@ def probe(
 
     >>> probe(load_corpus("starter"), load_model("demo")).summary  # doctest: +SKIP
     """
-    from pairbank.scoring.models.hidden_states import last_token_states, state_shape
-
     columns = () if groups == ALL else (groups,) if isinstance(groups, str) else tuple(groups)
     if seed < 0 or n_folds < 2 or folds not in FOLDS_IN_WORDS:
         raise BankError(
@@ -159,33 +140,22 @@ def probe(
     place = SummaryRow(
         model=model.info.name, corpus=str(items["corpus"][0]), group_by=how.group_by, group="", method=NEURO
     )
-    n_layers, n_hidden = state_shape(texts[0], model)
-    n_pairs, n_bytes = [len(pairs.good) for pairs in groups_of_pairs], np.dtype(precision).itemsize
-    cost = cost_in_words(
-        len(set(texts)), n_pairs, n_layers=n_layers, n_hidden=n_hidden, n_folds=n_folds, n_bytes=n_bytes
-    )
-    logger.info("probes of %s by %s: %s", place.corpus, place.model, cost)
-    n_texts, n_read = len(set(texts)), 0
-    notify(reading := f"hidden states ({cost})", 0, n_texts)
-
-    def on_share(n: int) -> None:
-        nonlocal n_read
-        n_read += n
-        notify(reading, n_read, n_texts)
-
-    states = last_token_states(texts, model, where=item_ids, precision=precision, progress=on_share)
+    n_pairs = [len(pairs.good) for pairs in groups_of_pairs]
+    states = _states(texts, item_ids, model, how, place=place, n_pairs=n_pairs, told=notify)
     by_layer: list[dict[str, Any]] = []
     by_group: list[dict[str, Any]] = []
     for n_done, pairs in enumerate(groups_of_pairs, 1):
         of_group = replace(place, group=pairs.group)
         scores = _group_scores(pairs, states, of_group.rng(seed), how)
-        by_layer += layer_rows(scores, of_group, n_layers=states.n_layers, n_pairs=len(pairs.good))
-        by_group += summary_rows(scores, of_group, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
+        by_layer += neuro.layer_rows(scores, of_group, n_layers=states.n_layers, n_pairs=len(pairs.good))
+        by_group += neuro.summary_rows(scores, of_group, n_pairs=len(pairs.good), n_rows=pairs.n_rows)
         notify("probes", n_done, len(groups_of_pairs))
     summary = _frame(by_group, DTYPES)
     if len(groups_of_pairs) > 1:
-        summary = pd.concat([_frame(mean_rows(summary, place), DTYPES), summary], ignore_index=True)
-    return Probed(layers=_frame(by_layer, LAYER_DTYPES), summary=summary, signature=_signature(items, model, how))
+        summary = pd.concat([_frame(neuro.mean_rows(summary, place), DTYPES), summary], ignore_index=True)
+    return neuro.Probed(
+        layers=_frame(by_layer, neuro.LAYER_DTYPES), summary=summary, signature=_signature(items, model, how)
+    )
 
 
 def _frame(rows: Iterable[dict[str, Any]], dtypes: Mapping[str, str]) -> pd.DataFrame:
@@ -194,8 +164,6 @@ def _frame(rows: Iterable[dict[str, Any]], dtypes: Mapping[str, str]) -> pd.Data
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """How `probe` was asked to probe."""
-
     columns: tuple[str, ...]
     n_folds: int
     folds: Folds
@@ -207,6 +175,33 @@ class _Settings:
     @property
     def group_by(self) -> str:
         return "+".join(self.columns) or ALL
+
+
+def _states(
+    texts: Sequence[str],
+    item_ids: Sequence[str],
+    model: Scorer,
+    how: _Settings,
+    *,
+    place: SummaryRow,
+    n_pairs: Sequence[int],
+    told: Progress,
+) -> HiddenStates:
+    from pairbank.scoring.models.hidden_states import last_token_states, state_shape
+
+    n_texts, n_read = len(set(texts)), 0
+    n_layers, n_hidden = state_shape(texts[0], model)
+    n_bytes = np.dtype(how.precision).itemsize
+    cost = cost_in_words(n_texts, n_pairs, n_layers=n_layers, n_hidden=n_hidden, n_folds=how.n_folds, n_bytes=n_bytes)
+    logger.info("probes of %s by %s: %s", place.corpus, place.model, cost)
+    told(reading := f"hidden states ({cost})", 0, n_texts)
+
+    def on_share(n: int) -> None:
+        nonlocal n_read
+        n_read += n
+        told(reading, n_read, n_texts)
+
+    return last_token_states(texts, model, where=item_ids, precision=how.precision, progress=on_share)
 
 
 def _pairs_frame(items: datasets.Dataset, columns: Sequence[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
@@ -247,31 +242,33 @@ def _groups(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[_Pairs]:
         )
 
 
-def _group_scores(pairs: _Pairs, states: HiddenStates, rng: np.random.Generator, how: _Settings) -> ProbeScores | str:
+def _group_scores(
+    pairs: _Pairs, states: HiddenStates, rng: np.random.Generator, how: _Settings
+) -> neuro.ProbeScores | str:
     """Return the scores of every layer, or why there are none."""
     n_pairs = len(pairs.good)
-    components = np.arange(n_pairs) if how.folds == "plain" else pair_components(pairs.good, pairs.bad)
-    if problem := fold_problem(components, n_folds=how.n_folds):
+    components = np.arange(n_pairs) if how.folds == "plain" else probes.pair_components(pairs.good, pairs.bad)
+    if problem := probes.fold_problem(components, n_folds=how.n_folds):
         return problem
     if how.folds == "plain":
-        folds = plain_folds(n_pairs, rng=rng, n_folds=how.n_folds)
+        folds = probes.plain_folds(n_pairs, rng=rng, n_folds=how.n_folds)
     else:
-        folds = np.tile(pair_folds(components, rng=rng, n_folds=how.n_folds), 2)
-    labels = [np.repeat([True, False], n_pairs), exchanged(n_pairs, rng=rng)]
+        folds = np.tile(probes.pair_folds(components, rng=rng, n_folds=how.n_folds), 2)
+    labels = [np.repeat([True, False], n_pairs), probes.exchanged(n_pairs, rng=rng)]
     texts = np.concatenate([pairs.good_text, pairs.bad_text])
     fitted = partial(_layer_scores, states=states, texts=texts, labels=labels, folds=folds, standardise=how.standardise)
     by_layer = on_all_cores(fitted, range(states.n_layers))
     real, control = (
-        {metric: np.array([getattr(scores[number], metric) for scores in by_layer]) for metric in METRICS}
+        {metric: np.array([getattr(scores[number], metric) for scores in by_layer]) for metric in neuro.METRICS}
         for number in (0, 1)
     )
-    return ProbeScores(real=real, control=control)
+    return neuro.ProbeScores(real=real, control=control)
 
 
 def _layer_scores(
     layer: int, *, states: HiddenStates, texts: IntArray, labels: list[BoolArray], folds: IntArray, standardise: bool
-) -> list[FoldScores]:
-    return cross_validated(states.layer(layer, texts), labels, folds, standardise=standardise)
+) -> list[probes.FoldScores]:
+    return probes.cross_validated(states.layer(layer, texts), labels, folds, standardise=standardise)
 
 
 def _signature(items: datasets.Dataset, model: Scorer, how: _Settings) -> dict[str, Any]:
@@ -290,7 +287,7 @@ def _signature(items: datasets.Dataset, model: Scorer, how: _Settings) -> dict[s
             "probe": f"{'standardised' if how.standardise else 'states as they are'}, logistic regression, L2, C = 1; "
             f"scikit-learn {version('scikit-learn')}",
             "folds": f"{how.n_folds}, {FOLDS_IN_WORDS[how.folds]}",
-            "control": "labels of each pair exchanged by a fair coin",
+            "control": "labels of each pair probes.exchanged by a fair coin",
             "group_by": how.group_by,
         },
         "seed": how.seed,

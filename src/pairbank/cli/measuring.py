@@ -36,8 +36,6 @@ N_SHOWN = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextOptions:
-    """The texts whose tokens are counted, where they are not files."""
-
     dataset: Annotated[str | None, "Read a Hub dataset, or its folder, instead of files."] = None
     corpus: Annotated[str | None, "Read the sentences of a corpus instead of files (for a trial)."] = None
     config: Annotated[str | None, "The dataset's config."] = None
@@ -165,8 +163,6 @@ def _is_scored(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeOptions:
-    """What is probed, and how."""
-
     group: Annotated[list[str] | None, "Column that defines the groups to probe, or all; repeatable."] = None
     precision: Annotated[Literal["float32", "float16"], "Precision of the stored states: float32 or float16."] = (
         "float32"
@@ -236,8 +232,6 @@ def _headline(probed: Probed) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordOptions:
-    """What is computed of each word, and where the texts and reading times stand."""
-
     lags: Annotated[
         int | None,
         typer.Option(min=0, help="Preceding words to add. [default: 2 with --join, else 0]"),
@@ -328,8 +322,6 @@ def words(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOptions:
-    """Whose sessions are read, and how they begin."""
-
     most: Annotated[
         int | None, typer.Option("--participants", min=1, metavar="N", help="Only the first N participants.")
     ] = None

@@ -58,7 +58,6 @@ def models(
 
 
 def chosen_study(study: Study, what: StudyOptions) -> Study:
-    """Return a study with the corpora and the limit that its user chose."""
     from pairbank.study.declaration import limited, with_corpora
 
     study = with_corpora(study, what.corpus) if what.corpus else study
@@ -68,12 +67,12 @@ def chosen_study(study: Study, what: StudyOptions) -> Study:
 def chosen_models(study: Study, what: StudyOptions, options: LoadOptions) -> list[ModelChoice]:
     """Return the models of a run: those named and listed, else the study's own, else the demo model."""
     from pairbank.scoring.models.checkpoints import DEMO
-    from pairbank.study.model_list import choice_of, choices_of, load_list, with_defaults
+    from pairbank.study.model_list import choice_of, choices_of, listed, with_defaults
 
     usual: Mapping[str, Any] = DEFAULTS
     typed = cast("LoadOptions", {name: value for name, value in options.items() if value != usual[name]})
     models = [choice_of(name, typed) for name in what.model or ()]
-    models += [with_defaults(choice, typed) for name in what.models or () for choice in load_list(name)]
+    models += [with_defaults(choice, typed) for choice in listed(what.models)]
     if not models:
         models = [with_defaults(choice, typed) for choice in choices_of(study.models, where=study.name)]
     models = models or [choice_of(DEMO, typed)]
@@ -93,7 +92,7 @@ def say_plan(plan: Plan) -> None:
     from pairbank.scoring.applicability import why_not_asked
     from pairbank.study.preflight import name_of, scored_by
 
-    names = [name_of(model) for model in plan.models]
+    corpora_of = {name_of(model): scored_by(model, plan.corpora) for model in plan.models}
     study, fitting = plan.study, dict[str, list[str]]()
     for corpus in plan.corpora:
         why_not = why_not_asked(corpus.items, study.methods, prompts=study.prompts)
@@ -108,8 +107,8 @@ def say_plan(plan: Plan) -> None:
             "in the bank": "yes" if slug(name) in plan.stored.get(corpus.name, ()) else "no",
         }
         for corpus in plan.corpora
-        for name, model in zip(names, plan.models, strict=True)
-        if corpus in scored_by(model, plan.corpora)
+        for name, corpora in corpora_of.items()
+        if corpus in corpora
     ]
     show(pd.DataFrame(rows), name="planned", whole=["corpus"])
     answer(
@@ -131,16 +130,14 @@ def say_plan(plan: Plan) -> None:
     if plan.people:
         say(f"participants of {plan.people.corpus} whose responses are predicted: {plan.people.most}")
     n_items = sum(len(corpus.items) for corpus in plan.corpora)
-    n_scores = sum(
-        len(corpus.items) * len(fitting[corpus.name])
-        for model in plan.models
-        for corpus in scored_by(model, plan.corpora)
-    )
+    n_scores = sum(len(corpus.items) * len(fitting[corpus.name]) for some in corpora_of.values() for corpus in some)
     say(
-        f"{n_items:,} items of {len(plan.corpora)} corpora, {len(names)} models, {len(study.methods)} methods: "
+        f"{n_items:,} items of {len(plan.corpora)} corpora, {len(corpora_of)} models, {len(study.methods)} methods: "
         f"at most {n_scores:,} scores of items"
     )
-    others = sorted({model for models in plan.stored.values() for model in models} - {slug(name) for name in names})
+    others = sorted(
+        {model for models in plan.stored.values() for model in models} - {slug(name) for name in corpora_of}
+    )
     say(f"to {plan.out}" + (f", which has {', '.join(others)} too: the report is of all" if others else ""))
     for text in plan.notes:
         say(text)

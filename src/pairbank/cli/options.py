@@ -195,16 +195,12 @@ class ItemOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongOptions:
-    """Which of the worst items are printed."""
-
     wrong: Annotated[int | None, typer.Option(min=1, help="Also print the N worst errors.")] = None
     wrong_by: Annotated[str | None, more(help="Method that --wrong ranks by. [default: the first one]")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyOptions:
-    """The models, corpora and files of a study."""
-
     model: Models = None
     models: Annotated[list[str] | None, "TOML file with [[models]], or a list from `pairbank models`; repeatable."] = (
         None

@@ -148,8 +148,6 @@ def _export_results(scored: Sequence[Path], out: Path, *, organisation: str, at:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubOptions:
-    """What is published beside the bank's files, and how."""
-
     private: Annotated[bool, "Create the dataset as private."] = False
     dry_run: Annotated[bool, "Print the changes; publish nothing."] = False
     space: Annotated[bool, "Also publish the bank's site as a static Space."] = False

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
-    """What a report says beside its usual sections."""
-
     title: Annotated[
         str | None,
         typer.Option(
@@ -61,7 +59,7 @@ class ReportOptions:
 
         from pairbank.scoring.word_files import table_of_analysis
         from pairbank.stats.report.report import SEED, alone_report
-        from pairbank.study.model_list import all_features, load_list
+        from pairbank.study.model_list import all_features, listed
 
         known: list[tuple[str, pd.DataFrame]] = []
         for file in files:
@@ -70,7 +68,7 @@ class ReportOptions:
             known.append(table)
         kind = known[0][0]
         rows = pd.concat([table for _, table in known], ignore_index=True)
-        features = all_features((), [choice for name in self.models or () for choice in load_list(name)])
+        features = all_features((), listed(self.models))
         options = analysis_options(self.set_, asked=[kind]).get(kind, {})
         name = files[0].stem if "corpus" not in rows else ", ".join(map(str, rows["corpus"].unique()))
         with status(f"computing {kind}"):
@@ -80,7 +78,7 @@ class ReportOptions:
         """Return the report of some tables; what banks and files beside them add is read too."""
         from pairbank.stats.report.report import N_RESAMPLES, SEED, report
         from pairbank.study.declaration import load_study
-        from pairbank.study.model_list import all_features, load_list
+        from pairbank.study.model_list import all_features, listed
         from pairbank.study.raters import as_frames, means_only, ratings_beside, ratings_of, wants_ratings
         from pairbank.study.scored_files import features_beside, probes_beside
 
@@ -91,8 +89,7 @@ class ReportOptions:
         }
         for name, values in analysis_options(self.set_, asked=analyses).items():
             options.setdefault(name, {}).update(values)
-        choices = [choice for name in self.models or () for choice in load_list(name)]
-        features = features_beside(files, all_features(study.models if study else (), choices))
+        features = features_beside(files, all_features(study.models if study else (), listed(self.models)))
         corpora = [table.corpus for table in tables]
         probed = probes_beside(files, tables, features)
         ratings: tuple[pd.DataFrame, ...] = ()
@@ -197,8 +194,6 @@ def leaderboard(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedOptions:
-    """What a bank's card states."""
-
     licence: Annotated[list[str] | None, "Licence of your own items: CORPUS=cc-by-4.0; repeatable."] = None
     title: Annotated[str, "Title for card, site and citation."] = ""
     author: Annotated[list[str] | None, "Author of the bank; repeatable."] = None
@@ -230,7 +225,7 @@ def bank(
     """
     from pairbank.files import read_parquet
     from pairbank.scoring.scored import open_scored
-    from pairbank.study.model_list import all_features, load_list
+    from pairbank.study.model_list import all_features, listed
     from pairbank.study.raters import as_frames, ratings_in_files, ratings_of
     from pairbank.study.scored_files import scored_files
 
@@ -243,7 +238,7 @@ def bank(
             out,
             scored=tables,
             ratings=[*judged, *(read_parquet(path).to_pandas() for path in ratings or ())],
-            features=all_features((), [choice for name in models or () for choice in load_list(name)]),
+            features=all_features((), listed(models)),
             licences=named_values(stated.licence, expected="CORPUS=LICENCE, as in my_pairs=cc-by-4.0"),
             command=command_line(),
             title=stated.title,
@@ -257,8 +252,6 @@ def bank(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What a run measures and reports beside what the study says."""
-
     unigrams: UnigramFiles = None
     minimalness: Annotated[
         str | None,

@@ -57,8 +57,6 @@ MOST_DIFFERENT = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions:
-    """With what, and how, items are scored and written."""
-
     method: Methods = None
     prompts: Prompts = None
     multiverse: Annotated[
@@ -330,8 +328,6 @@ def _built(corpus: str, which: ItemOptions) -> datasets.Dataset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """What the files to import are, and what was scored."""
-
     source: Annotated[
         str | None,
         typer.Option(

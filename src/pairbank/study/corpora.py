@@ -134,8 +134,6 @@ def _items(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandIn:
-    """What models that are not here are planned by."""
-
     model: str
     kind: Kind | None = None
     """Of the models that are not here; None = of the stand-in."""

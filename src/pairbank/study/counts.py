@@ -25,8 +25,6 @@ def needs_counts(methods: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """Counts and texts to count, for all models of a run."""
-
     given: tuple[Unigrams, ...]
     """The user's tables."""
     texts: dict[str, list[Documents]] = field(default_factory=dict)

@@ -68,8 +68,6 @@ class UnigramText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportChoice:
-    """Published results that a study imports."""
-
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     profile: str
@@ -201,7 +199,6 @@ def with_minimalness(study: Study, embedder: str) -> Study:
 
 
 def with_analyses(study: Study, names: Sequence[str]) -> Study:
-    """Return the study with further analyses of its report, behind its own."""
     return replace(study, analyses=tuple(dict.fromkeys([*study.analyses, *names])))
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Sources:
-    """What the sources of a study hold."""
-
     tables: list[Scored] = field(default_factory=list)
     ratings: dict[str, pd.DataFrame] = field(default_factory=dict)
     """Corpus -> people's individual ratings."""
@@ -43,7 +41,6 @@ def imported(
     progress: Callable[[DownloadProgress], None] | None = None,
     begun: Callable[[str], None] = lambda _source: None,
 ) -> Sources:
-    """Return the tables and ratings of a study's sources."""
     from pairbank.scoring.cut import filled_alike
     from pairbank.scoring.importing.published import published_files
     from pairbank.scoring.importing.scores import import_logs
@@ -87,7 +84,6 @@ def run_imports(
     progress: Callable[[DownloadProgress], None] | None = None,
     begun: Callable[[str], None] = lambda _source: None,
 ) -> tuple[Path, Report]:
-    """Import a study's sources; return the bank's folder and the report."""
     from pairbank.cards.write import write_bank
     from pairbank.stats.analyses.registry import checked_options
     from pairbank.stats.report.report import report

@@ -199,6 +199,10 @@ def load_list(name: str) -> list[ModelChoice]:
     return choices_of(models, where=path.name)
 
 
+def listed(names: Iterable[str] | None) -> list[ModelChoice]:
+    return [choice for name in names or () for choice in load_list(name)]
+
+
 def choices_of(models: Sequence[Mapping[str, Any]], *, where: str) -> list[ModelChoice]:
     """Return the models of `[[models]]` that say what to load: those with an `id`."""
     choices = [

@@ -31,7 +31,6 @@ class People(NamedTuple):
 
 
 def people_of(chosen: Sequence[ChosenItems], data_dir: str | Path | None) -> People | None:
-    """Return the participants of the corpus whose choice asks for some."""
     from pairbank.builders.load import load_corpus, load_ratings
 
     for corpus in chosen:

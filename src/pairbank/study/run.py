@@ -33,7 +33,6 @@ def run_plan(
     failed: Callable[[Failure], None] = lambda _failure: None,
     all_or_nothing: bool = False,
 ) -> tuple[Path, Report]:
-    """Do what a plan says; return the bank's folder and the report."""
     from pairbank.cards.write import write_bank
 
     corpora = [ChosenItems(choice=corpus.choice, items=with_distances(plan.study, corpus)) for corpus in plan.corpora]

@@ -21,8 +21,6 @@ from pairbank.errors import spelt_in_json, spelt_out
 
 @dataclass(slots=True, kw_only=True)
 class Output:
-    """What a command was asked to give, and what it has given."""
-
     as_json: bool = False
     quiet: bool = False
     document: dict[str, Any] = field(default_factory=dict)

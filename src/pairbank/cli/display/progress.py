@@ -178,7 +178,6 @@ class Downloads:
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def on_progress(self, file: DownloadProgress | HashProgress) -> None:
-        """Take note of a piece that is done, and say so where the last line is long ago."""
         with self._lock:
             now = self.clock()
             self._names.add(file.name)

@@ -24,8 +24,6 @@ LONGEST_WORD = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """A column of a table as text."""
-
     heading: str
     cells: tuple[str, ...]
     is_whole: bool
