@@ -110,7 +110,6 @@ def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, own_folder: Callable[[str], Path]) -> Path:
-    """Return a folder of the test's own."""
     return own_folder(request.node.name)
 
 
@@ -140,7 +139,6 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def demo_model(upstream_cache: Path) -> CausalScorer:
-    """Load SmolLM2-135M-Instruct once; skip where no package carries it."""
     from filelock import FileLock
 
     from pairbank.scoring.models.causal import CausalScorer

@@ -48,13 +48,10 @@ JUDGED = "participant,item,sentence,grammatical,rating\n" + "".join(
 
 @dataclass
 class Session:
-    """What a user typed and what was printed."""
-
     patch: pytest.MonkeyPatch
     printed: list[str] = field(default_factory=list)
 
     def type(self, line: str) -> str:
-        """Run a line; return what it prints."""
         words = shlex.split(line, comments=True)
         self.patch.setattr("sys.argv", words)
         if words[:2] == ["python", "-c"]:

@@ -75,7 +75,6 @@ def run_here(argv: Sequence[str], environment: Mapping[str, str]) -> list[list[s
 
 
 def parsed(words: Sequence[str]) -> dict[str, Any]:
-    """Return the options of a pairbank command line, as the command reads them."""
     group: Any = typer.main.get_command(app)
     assert words[0] == "pairbank"
     command = group.commands[words[1]]

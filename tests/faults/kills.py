@@ -64,8 +64,6 @@ POLITE = frozenset({signal.SIGINT, signal.SIGTERM})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verb:
-    """A command as it is typed in a folder that has what it reads."""
-
     name: str
     argv: tuple[str, ...]
 
@@ -119,8 +117,6 @@ VERBS = (
 
 @dataclass(slots=True, kw_only=True)
 class Tried:
-    """What happened to a verb."""
-
     kills: int = 0
     while_running: int = 0
     """Kills that met the verb before it had ended."""
@@ -128,7 +124,6 @@ class Tried:
 
 
 def begin(argv: Sequence[str], folder: Path, said: str = "said", traced: Traced | None = None) -> int:
-    """Run a command in a fork of this process; return its process id."""
     signal.pthread_sigmask(signal.SIG_BLOCK, POLITE)  # until the fork runs the verb
     pid = os.fork()
     if pid:
@@ -199,7 +194,6 @@ class Traced:
     passed: list[str] = field(default_factory=list)
 
     def step(self, frame: FrameType, event: str, _value: object) -> TraceFunction | None:
-        """Count a step."""
         if not frame.f_code.co_filename.endswith(WATCHED):
             return None
         self.passed.append(f"{frame.f_code.co_filename}:{frame.f_lineno} {event}")
@@ -218,13 +212,11 @@ def ended(pid: int) -> int:
 
 
 def complete(argv: Sequence[str], folder: Path) -> str:
-    """Run a command to its end; return what it said if it failed."""
     code = ended(begin(argv, folder))
     return f"exit {code}: {(folder.parent / 'said').read_text(errors='replace').strip()[-400:]}" if code else ""
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Return the hash of every file, hidden ones too, without the cache."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     named = {path.relative_to(folder).as_posix(): path for path in paths}
     return {
@@ -244,7 +236,6 @@ def fresh(ground: Path, *, is_warm: bool) -> Path:
 
 
 def make_ground(folder: Path, verbs: Sequence[Verb]) -> None:
-    """Write what the verbs read."""
     folder.mkdir()
     for name, text in {"own.csv": OWN, "de.csv": GERMAN, "elsewhere.csv": ELSEWHERE, "study.toml": STUDY}.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -270,7 +261,6 @@ def _in_fork(work: Callable[[], object]) -> None:
 
 
 def preload() -> None:
-    """Import everything that a verb may."""
     for name in ("matplotlib.pyplot", "scipy.stats", "sklearn.linear_model", "statsmodels.api", "pingouin", "joblib"):
         importlib.import_module(name)
     for module in pkgutil.walk_packages(pairbank.__path__, "pairbank."):
@@ -286,8 +276,6 @@ def preload() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A verb that nobody disturbed."""
-
     seconds: dict[bool, float]
     """With an empty cache (False) and with a filled one (True)."""
     before: dict[str, str]
@@ -311,7 +299,6 @@ def undisturbed(verb: Verb, ground: Path) -> Reference:
 
 
 def differing(a: dict[str, str], b: dict[str, str]) -> str:
-    """Return the files that two folders do not share."""
     return ", ".join(sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))[:6])
 
 

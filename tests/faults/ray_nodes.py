@@ -67,7 +67,6 @@ def one_node() -> Iterator[Cluster]:
 
 
 def with_nodes(cluster: Cluster, n_nodes: int) -> Cluster:
-    """Return the cluster with so many nodes of one CPU each."""
     while len(cluster.list_all_nodes()) > n_nodes:
         cluster.remove_node(cluster.list_all_nodes()[-1])
     while len(cluster.list_all_nodes()) < n_nodes:
@@ -90,12 +89,10 @@ def store_of_its_own() -> Iterator[None]:
 
 
 def items() -> datasets.Dataset:
-    """Return the corpus."""
     return pairbank.load_corpus("starter", subset="minimal-pairs")
 
 
 def in_one_process(folder: Path, out: Path) -> bytes:
-    """Return the table that one process writes."""
     with store_of_its_own():
         scored = pairbank.score(items(), pairbank.load_model(str(folder), device="cpu"), methods=METHODS)
         return scored.save(out).read_bytes()
@@ -147,12 +144,10 @@ def disturbed(
 
 
 def worker_killed(_cluster: Cluster, made: RayModel) -> None:
-    """Kill the process that gave the last unit."""
     os.kill(made.ledger[-1].pid, signal.SIGKILL)
 
 
 def node_killed(cluster: Cluster, _made: RayModel) -> None:
-    """Kill every process of the youngest node."""
     cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
 
 
@@ -217,7 +212,6 @@ FAULTS: dict[str, Befall] = {
 
 
 def main() -> None:
-    """Let each fault befall each model."""
     small_units()
     if DRIVER in sys.argv:
         drive(*sys.argv[sys.argv.index(DRIVER) + 1 :])

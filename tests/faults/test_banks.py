@@ -25,6 +25,7 @@ from pairbank.scoring.models.fake import FakeScorer
 ITEMS, SCORES, SUMMARY = "data/starter/items.parquet", "scores/starter/fake_1.parquet", "results/summary.parquet"
 Edit = Callable[[Path], None]
 Change = Callable[[pa.Table], pa.Table]
+Cells = Callable[[list[Any]], list[Any]]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rehashed(bank: Path) -> None:
-    """Set the manifest's hashes right."""
     manifest = json.loads((bank / "manifest.json").read_text())
     manifest["files"] = {path: sha256_of_file(bank / path) for path in bank_files(bank)}
     (bank / "manifest.json").write_text(json.dumps(manifest))
@@ -53,7 +53,7 @@ def of_table(path: str, change: Change) -> Edit:
     return edit
 
 
-def cells(name: str, change: Callable[[list[Any]], list[Any]], kind: pa.DataType | None = None) -> Change:
+def cells(name: str, change: Cells, kind: pa.DataType | None = None) -> Change:
     def edit(table: pa.Table) -> pa.Table:
         place = table.column_names.index(name)
         values = pa.array(change(table[name].to_pylist()), kind or table[name].type)
@@ -72,8 +72,6 @@ def of_manifest(change: Callable[[dict[str, Any]], object]) -> Edit:
 
 
 def stated(*path: str, value: object) -> Edit:
-    """Return an edit of one value of the manifest."""
-
     def change(manifest: dict[str, Any]) -> None:
         inner: Any = manifest
         for key in path[:-1]:
@@ -138,6 +136,27 @@ def flipped_first(deltas: list[float]) -> list[float]:
     return [-deltas[0], *deltas[1:]]
 
 
+def first(value: object) -> Cells:
+    return lambda cells_of_column: [value, *cells_of_column[1:]]
+
+
+def of_scores(name: str, change: Cells, kind: pa.DataType | None = None) -> Edit:
+    return of_table(SCORES, cells(name, change, kind))
+
+
+def of_both_scores(change: Cells) -> Edit:
+    both = cells("direct_good", change), cells("direct_delta", change)
+    return of_table(SCORES, lambda table: both[0](both[1](table)))
+
+
+def of_items(name: str, change: Cells, kind: pa.DataType | None = None) -> Edit:
+    return of_table(ITEMS, cells(name, change, kind))
+
+
+def of_summary(name: str, change: Cells, kind: pa.DataType | None = None) -> Edit:
+    return of_table(SUMMARY, cells(name, change, kind))
+
+
 def without_both(*names: str) -> Change:
     return lambda table: table.drop_columns(list(names))
 
@@ -146,34 +165,15 @@ S = ("scores", "starter", "fake_1")
 C = ("corpora", "starter")
 EDITS: dict[str, tuple[Edit, str]] = {
     # tables of scores, hashes right again
-    "a delta with its sign flipped": (of_table(SCORES, cells("direct_delta", flipped_first)), "not good - bad in 1"),
-    "all deltas NaN": (of_table(SCORES, cells("direct_delta", lambda d: [np.nan] * len(d))), "not good - bad in"),
-    "all scores NaN": (
-        of_table(
-            SCORES,
-            lambda t: cells("direct_good", lambda d: [np.nan] * len(d))(
-                cells("direct_delta", lambda d: [np.nan] * len(d))(t)
-            ),
-        ),
-        "column direct_good is NaN in 12 row",
-    ),
-    "both numbers of a row edited": (
-        of_table(
-            SCORES,
-            lambda t: cells("direct_good", lambda d: [d[0] - 99, *d[1:]])(
-                cells("direct_delta", lambda d: [d[0] - 99, *d[1:]])(t)
-            ),
-        ),
-        "the tables give",
-    ),
+    "a delta with its sign flipped": (of_scores("direct_delta", flipped_first), "not good - bad in 1"),
+    "all deltas NaN": (of_scores("direct_delta", lambda d: [np.nan] * len(d)), "not good - bad in"),
+    "all scores NaN": (of_both_scores(lambda x: [np.nan] * len(x)), "column direct_good is NaN in 12 row"),
+    "both numbers of a row edited": (of_both_scores(lambda x: [x[0] - 99, *x[1:]]), "the tables give"),
     "deltas as text": (
-        of_table(SCORES, cells("direct_delta", lambda d: [str(x) for x in d], pa.string())),
+        of_scores("direct_delta", lambda d: [str(x) for x in d], pa.string()),
         "Features do not read back|is no number|differ",
     ),
-    "infinite deltas": (
-        of_table(SCORES, cells("direct_delta", lambda d: [np.inf, *d[1:]])),
-        "direct_delta is infinite in 1",
-    ),
+    "infinite deltas": (of_scores("direct_delta", first(np.inf)), "direct_delta is infinite in 1"),
     "a score column is gone": (of_table(SCORES, without_both("direct_delta")), "direct_delta|Features"),
     "all columns but the ids are gone": (of_table(SCORES, lambda t: t.select(["item_id"])), "lacks|Features|differ"),
     "no item_id": (of_table(SCORES, without_both("item_id")), "item_id|Features"),
@@ -184,19 +184,16 @@ EDITS: dict[str, tuple[Edit, str]] = {
         of_table(SCORES, lambda t: pa.concat_tables([t.slice(1), t.slice(1, 1)])),
         "occurs in several rows",
     ),
-    "unknown items": (of_table(SCORES, cells("item_id", lambda ids: ["x/1", *ids[1:]])), "does not have, as x/1"),
-    "a null id": (of_table(SCORES, cells("item_id", lambda ids: [None, *ids[1:]])), "an item_id is null"),
+    "unknown items": (of_scores("item_id", first("x/1")), "does not have, as x/1"),
+    "a null id": (of_scores("item_id", first(None)), "an item_id is null"),
     "rows in another order": (of_table(SCORES, lambda t: t.take(list(reversed(range(len(t)))))), "ids and texts"),
-    "texts unlike the items": (of_table(SCORES, cells("target_good", lambda x: ["Other.", *x[1:]])), "target_good"),
-    "another language": (of_table(SCORES, cells("language", lambda x: ["de", *x[1:]])), "column language"),
-    "flags unlike the items'": (of_table(SCORES, cells("flags", lambda x: [["odd"], *x[1:]])), "column flags"),
-    "subsets exchanged": (of_table(SCORES, cells("subset", lambda x: ["other", *x[1:]])), "column subset"),
-    "ids of two rows exchanged": (
-        of_table(SCORES, cells("item_id", lambda x: [x[1], x[0], *x[2:]])),
-        "not that of the items",
-    ),
+    "texts unlike the items": (of_scores("target_good", first("Other.")), "target_good"),
+    "another language": (of_scores("language", first("de")), "column language"),
+    "flags unlike the items'": (of_scores("flags", first(["odd"])), "column flags"),
+    "subsets exchanged": (of_scores("subset", first("other")), "column subset"),
+    "ids of two rows exchanged": (of_scores("item_id", lambda x: [x[1], x[0], *x[2:]]), "not that of the items"),
     "a table of integers": (
-        of_table(SCORES, cells("direct_delta", lambda d: [int(x) for x in d], pa.int64())),
+        of_scores("direct_delta", lambda d: [int(x) for x in d], pa.int64()),
         "Features|differ|not good - bad",
     ),
     # signatures
@@ -210,40 +207,28 @@ EDITS: dict[str, tuple[Edit, str]] = {
         "its signature is not the manifest's",
     ),
     # items
-    "an item edited": (of_table(ITEMS, cells("target_bad", lambda x: ["Other.", *x[1:]])), "column target_bad"),
+    "an item edited": (of_items("target_bad", first("Other.")), "column target_bad"),
     "an item less": (of_table(ITEMS, lambda t: t.slice(1)), "rows, the manifest says"),
     "an item twice": (of_table(ITEMS, lambda t: pa.concat_tables([t.slice(1), t.slice(1, 1)])), "in several rows"),
     "items without texts": (of_table(ITEMS, without_both("target_good")), "target_good|Features"),
-    "items of another corpus": (
-        of_table(ITEMS, cells("corpus", lambda x: ["blimp"] * len(x))),
-        "expected 'starter' only",
-    ),
-    "a null target": (of_table(ITEMS, cells("target_good", lambda x: [None, *x[1:]])), "null in 1"),
-    "a human judgment that is NaN": (
-        of_table(ITEMS, cells("human_good", lambda x: [np.nan, *x[1:]])),
-        "holds NaN or infinity",
-    ),
-    "human judgments as text": (
-        of_table(ITEMS, cells("human_good", lambda x: ["7"] * len(x), pa.string())),
-        "Features|human_good",
-    ),
+    "items of another corpus": (of_items("corpus", lambda x: ["blimp"] * len(x)), "expected 'starter' only"),
+    "a null target": (of_items("target_good", first(None)), "null in 1"),
+    "a human judgment that is NaN": (of_items("human_good", first(np.nan)), "holds NaN or infinity"),
+    "human judgments as text": (of_items("human_good", lambda x: ["7"] * len(x), pa.string()), "Features|human_good"),
     # results
-    "an estimate edited": (
-        of_table(SUMMARY, cells("value", lambda x: [0.99, *x[1:]])),
-        "the tables give|the card says",
-    ),
-    "an interval edited": (of_table(SUMMARY, cells("low", lambda x: [0.01, *x[1:]])), "the tables give|the card says"),
-    "n edited": (of_table(SUMMARY, cells("n_excluded", lambda x: [7, *x[1:]])), "the tables give"),
+    "an estimate edited": (of_summary("value", first(0.99)), "the tables give|the card says"),
+    "an interval edited": (of_summary("low", first(0.01)), "the tables give|the card says"),
+    "n edited": (of_summary("n_excluded", first(7)), "the tables give"),
     "an estimate less": (of_table(SUMMARY, lambda t: t.slice(0, len(t) - 1)), "not in the results|no such number"),
     "an estimate twice": (of_table(SUMMARY, lambda t: pa.concat_tables([t, t.slice(0, 1)])), r"row\(s\) occur twice"),
     "no estimates": (of_table(SUMMARY, lambda t: t.slice(0, 0)), "no results|no such number"),
     "results of a model that is not there": (
-        of_table(SUMMARY, cells("model", lambda x: ["gpt-9", *x[1:]])),
+        of_summary("model", first("gpt-9")),
         "gpt-9|not in the results|no such number",
     ),
     "results without values": (of_table(SUMMARY, without_both("value")), "value are missing"),
     "values as text": (
-        of_table(SUMMARY, cells("value", lambda x: [str(v) for v in x], pa.string())),
+        of_summary("value", lambda x: [str(v) for v in x], pa.string()),
         "value are missing or of another type",
     ),
     # files

@@ -41,12 +41,21 @@ def table(header: str, rows: list[tuple[str, str]] | None = None, *, by: str = "
     return "".join(line + end for line in lines)
 
 
-def csv(id_: str, text: str | bytes, **expected: Any) -> Case:  # noqa: ANN401 - fields of Case
-    return Case(id=id_, name="mine.csv", data=text.encode() if isinstance(text, str) else text, **expected)
+def case(id_: str, name: str, data: bytes, **given: Any) -> Case:  # noqa: ANN401 - fields of Case, options of `read`
+    expected = {key: given.pop(key) for key in ("refused", "said", "pairs", "holds") if key in given}
+    return Case(id=id_, name=name, data=data, options=given, **expected)
 
 
-def jsonl(id_: str, *rows: object, **expected: Any) -> Case:  # noqa: ANN401 - fields of Case
-    return Case(id=id_, name="mine.jsonl", data=json_lines(*rows), **expected)
+def csv(id_: str, text: str | bytes, **given: Any) -> Case:  # noqa: ANN401 - as above
+    return case(id_, "mine.csv", text.encode() if isinstance(text, str) else text, **given)
+
+
+def jsonl(id_: str, *rows: object, **given: Any) -> Case:  # noqa: ANN401 - as above
+    return case(id_, "mine.jsonl", rows[0] if isinstance(rows[0], bytes) else json_lines(*rows), **given)
+
+
+def pq(id_: str, data: bytes, **given: Any) -> Case:  # noqa: ANN401 - as above
+    return case(id_, "mine.parquet", data, **given)
 
 
 def encodings_and_delimiters() -> Iterator[Case]:
@@ -69,7 +78,7 @@ def encodings_and_delimiters() -> Iterator[Case]:
         yield csv(f"{codec}, not said", data, refused=r"row 2: byte .* is not UTF-8; .*--encoding cp1252")
         if codec == "cp1252":
             yield csv("the word as Windows has it", data, refused="is not UTF-8; .*the word would be 'hören.'")
-        yield csv(f"{codec}, said", data, options={"encoding": codec}, said="as asked", pairs=PAIRS)
+        yield csv(f"{codec}, said", data, encoding=codec, said="as asked", pairs=PAIRS)
     for codec, pair in {
         "koi8-r": ("Он ушёл домой.", "Он ушла домой."),
         "shift_jis": ("猫が好きだ。", "猫を好きだ。"),
@@ -79,24 +88,17 @@ def encodings_and_delimiters() -> Iterator[Case]:
     }.items():
         data = table("good,bad", [pair]).encode(codec)
         yield csv(f"{codec}, not said", data, refused="is not UTF-8")
-        yield csv(f"{codec}, said", data, options={"encoding": codec}, said="as asked", pairs=[pair])
+        yield csv(f"{codec}, said", data, encoding=codec, said="as asked", pairs=[pair])
     for codec in ("utf-16-le", "utf-16-be", "utf-32-le"):
         data = table("good,bad", [("Ann left.", "Ann leaved.")]).encode(codec)
         yield csv(f"{codec} without mark", data, refused=r"control character U\+0000|no rows|cannot tell|one column")
-        yield csv(
-            f"{codec} without mark, said", data, options={"encoding": codec}, pairs=[("Ann left.", "Ann leaved.")]
-        )
+        yield csv(f"{codec} without mark, said", data, encoding=codec, pairs=[("Ann left.", "Ann leaved.")])
     utf8 = table("good,bad").encode()
-    yield csv("cp1252 asked for, UTF-8 found", utf8, options={"encoding": "cp1252"}, said="though it is UTF-8")
-    yield csv(
-        "mark against what is asked",
-        codecs.BOM_UTF8 + utf8,
-        options={"encoding": "cp1252"},
-        refused="leave the encoding",
-    )
-    yield csv("no such encoding", utf8, options={"encoding": "cp99999"}, refused="no encoding 'cp99999'")
-    yield csv("encoding that is no text", utf8, options={"encoding": "base64"}, refused="no encoding 'base64'")
-    yield csv("encoding with a NUL", utf8, options={"encoding": "a\0b"}, refused="no encoding")
+    yield csv("cp1252 asked for, UTF-8 found", utf8, encoding="cp1252", said="though it is UTF-8")
+    yield csv("mark against what is asked", codecs.BOM_UTF8 + utf8, encoding="cp1252", refused="leave the encoding")
+    yield csv("no such encoding", utf8, encoding="cp99999", refused="no encoding 'cp99999'")
+    yield csv("encoding that is no text", utf8, encoding="base64", refused="no encoding 'base64'")
+    yield csv("encoding with a NUL", utf8, encoding="a\0b", refused="no encoding")
     yield csv("two delimiters that both fit", "good;x,bad\na;y,b\n", refused="semicolons both make columns.*sep=")
     yield csv(
         "a comma in every header cell", "Satz, gut;schlecht\nA b.;B a.\n", said="semicolons", pairs=[("A b.", "B a.")]
@@ -210,7 +212,7 @@ def names() -> Iterator[Case]:
         yield csv(f"{first}, {second} the wrong way round", table(f"{first},{second}"), refused=re.escape(line))
     typed = {"target_good": "Grammatisch", "target_bad": "Ungrammatisch"}
     text = table("Ungrammatisch,Grammatisch", [(b, a) for a, b in PAIRS])
-    yield csv("the line typed", text, options={"columns": typed}, said="as you say", pairs=PAIRS)
+    yield csv("the line typed", text, columns=typed, said="as you say", pairs=PAIRS)
     for name in ("label", "judgment", "Rating", "acceptability", "id", "score", "Urteil", "gold", "is_label", "notes"):
         yield csv(f"sentence, {name}", f"sentence,{name}\nA b c.,x\nD e f.,y\n", refused="type|cannot tell")
     labels = "sentence,{}\n" + "".join(f"Sentence {n} is here.,{{}}\n" for n in range(8))
@@ -242,18 +244,16 @@ def names() -> Iterator[Case]:
     yield csv(
         "both sides one column",
         table("A,B"),
-        options={"columns": {"target_good": "A", "target_bad": "A"}},
+        columns={"target_good": "A", "target_bad": "A"},
         refused="mapped to both sides",
     )
     yield csv(
         "a column that is not there",
         table("A,B"),
-        options={"columns": {"target_good": "C"}},
+        columns={"target_good": "C"},
         refused="no column 'C' for target_good; found A, B",
     )
-    yield csv(
-        "no schema column", table("A,B"), options={"columns": {"target_god": "A"}}, refused="did you mean 'target_good'"
-    )
+    yield csv("no schema column", table("A,B"), columns={"target_god": "A"}, refused="did you mean 'target_good'")
     for shipped in CORPORA:
         yield Case(
             id=f"{shipped}.csv",
@@ -274,23 +274,21 @@ def languages() -> Iterator[Case]:
     }  # fmt: skip
     for tag, standard in given.items():
         said = re.escape(f"from {tag!r}")
-        yield csv(
-            f"language {tag}", table("good,bad"), options={"language": tag}, said=said, holds={"language": standard}
-        )
+        yield csv(f"language {tag}", table("good,bad"), language=tag, said=said, holds={"language": standard})
         text = f"good,bad,language\nA.,B.,{tag}\n"
         yield csv(f"cell {tag}", text, said=re.escape(f"{tag!r} as {standard}"), holds={"language": standard})
     yield csv("no language", table("good,bad"), said=r"language en \(English\), the default; for another, --lang")
-    yield csv("a language", table("good,bad"), options={"language": "de"}, said=r"language de \(German\)")
+    yield csv("a language", table("good,bad"), language="de", said=r"language de \(German\)")
     for tag, near in {
         "german": "'de'", "English": "'en'", "jp": "'ja'", "cn": "'zh'", "gr": "'el'", "en_US.UTF-8": "'en'",
         "germn": "'de'", "Mandarin": "'zh'",
     }.items():  # fmt: skip
-        yield csv(f"language {tag}", table("good,bad"), options={"language": tag}, refused=f"did you mean {near}")
+        yield csv(f"language {tag}", table("good,bad"), language=tag, refused=f"did you mean {near}")
         yield csv(
             f"cell {tag}", f"good,bad,language\nA.,B.,{tag}\n", refused=f"row 2: no language tag .* did you mean {near}"
         )
     for tag in ("", " ", "x", "zzzz", "12", "de de", "../de", "a" * 300):
-        yield csv(f"language {tag[:9]!r}", table("good,bad"), options={"language": tag}, refused="no language tag")
+        yield csv(f"language {tag[:9]!r}", table("good,bad"), language=tag, refused="no language tag")
 
 
 def cells() -> Iterator[Case]:
@@ -338,16 +336,12 @@ def cells() -> Iterator[Case]:
         text = table("good,bad", [("Ann left.", f"{mark}Ann leaved.")])
         yield csv(f"{mark} before a sentence", text, refused=re.escape("type --marks strip"))
         stripped = [("Ann left.", "Ann leaved.")]
-        yield csv(
-            f"{mark} taken off", text, options={"marks": "strip"}, said="marks taken off in 1 row", pairs=stripped
-        )
+        yield csv(f"{mark} taken off", text, marks="strip", said="marks taken off in 1 row", pairs=stripped)
     starred = table("A,B", [("*Ann leaved.", "Ann left.")])
     yield csv("the star on the better side", starred, refused="--column target_good=B --column target_bad=A too")
-    yield csv("a star that is meant", starred, options={"marks": "keep"}, pairs=[("*Ann leaved.", "Ann left.")])
-    yield csv("no such treatment", starred, options={"marks": "drop"}, refused="no treatment of marks 'drop'")
-    yield csv(
-        "no such task", table("good,bad"), options={"task": "pair"}, refused="no task 'pair'. Known: concept_pair"
-    )
+    yield csv("a star that is meant", starred, marks="keep", pairs=[("*Ann leaved.", "Ann left.")])
+    yield csv("no such treatment", starred, marks="drop", refused="no treatment of marks 'drop'")
+    yield csv("no such task", table("good,bad"), task="pair", refused="no task 'pair'. Known: concept_pair")
     yield csv("no such task in a cell", "good,bad,task\nA.,B.,pairs\n", refused="row 2: no task 'pairs'")
     yield csv(
         "Spanish question marks", table("good,bad", [("¿Qué ves?", "¿Que ve?")]), pairs=[("¿Qué ves?", "¿Que ve?")]
@@ -371,15 +365,15 @@ def marks() -> Iterator[Case]:
         yield csv(
             f"all stars first, marks={asked}",
             turned,
-            options={"marks": asked},
+            marks=asked,
             refused=f"row 2, 3, 4 and 2 more: column 'A', which is read as the better side, .*{exchange}",
         )
     typed = {"target_good": "B", "target_bad": "A"}
-    yield csv("the line typed for stars", turned, options={"marks": "strip", "columns": typed}, pairs=GERMAN)
+    yield csv("the line typed for stars", turned, marks="strip", columns=typed, pairs=GERMAN)
     yield csv(
         "stars that decide",
         turned,
-        options={"marks": "decide"},
+        marks="decide",
         said=r"better = column without a mark in its row \('A' in 0, 'B' in 5\).*taken off in 5 row",
         pairs=GERMAN,
     )
@@ -392,13 +386,15 @@ def marks() -> Iterator[Case]:
         yield csv(
             f"one star first, marks={asked}",
             mixed,
-            options={"marks": asked, "columns": columns},
+            marks=asked,
+            columns=columns,
             refused=r"row 4: column 'A', which is read as the better side, .*type --marks decide",
         )
     yield csv(
         "stars that decide, with what belongs to the sides",
         mixed,
-        options={"marks": "decide", "columns": columns},
+        marks="decide",
+        columns=columns,
         said=r"\('A' in 4, 'B' in 1\)",
         pairs=GERMAN,
         holds={"human_good": 6.5, "human_bad": 1.5},
@@ -407,17 +403,12 @@ def marks() -> Iterator[Case]:
     yield csv(
         "rows that no star decides",
         undecided,
-        options={"marks": "decide"},
+        marks="decide",
         refused="row 3, 4: expected a mark .* before one of the two sentences, found none or one before both",
     )
+    yield csv("both sides marked", table("A,B", [("?A b.", "*B a.")]), marks="strip", pairs=[("A b.", "B a.")])
     yield csv(
-        "both sides marked", table("A,B", [("?A b.", "*B a.")]), options={"marks": "strip"}, pairs=[("A b.", "B a.")]
-    )
-    yield csv(
-        "the worse mark first",
-        table("A,B", [("*A b.", "?B a.")]),
-        options={"marks": "strip"},
-        refused="type --marks strip, and",
+        "the worse mark first", table("A,B", [("*A b.", "?B a.")]), marks="strip", refused="type --marks strip, and"
     )
 
 
@@ -441,25 +432,24 @@ def wide_tables() -> Iterator[Case]:
         ("Phänomen", "guter Satz", "'Phänomen' holds single words"),
     ):
         typed = {"target_good": good, "target_bad": bad}
-        yield csv(f"{good} against {bad}", wide, options={"columns": typed}, refused=f"{why}.*{re.escape(pair)}")
+        yield csv(f"{good} against {bad}", wide, columns=typed, refused=f"{why}.*{re.escape(pair)}")
     typed = {"target_good": "guter Satz", "target_bad": "schlechter Satz"}
     said = "not used, only kept: 'Nr', 'Phänomen', 'Mittelwert gut', 'Mittelwert schlecht'$"
-    yield csv("columns that are not used", wide, options={"columns": typed}, said=said, pairs=GERMAN)
+    yield csv("columns that are not used", wide, columns=typed, said=said, pairs=GERMAN)
     rated = typed | {"human_good": "Mittelwert gut", "human_bad": "Mittelwert schlecht", "phenomenon": "Phänomen"}
     yield csv(
         "a scale for all rows",
         wide,
-        options={"columns": rated, "fixed": {"human_scale": "likert7", "human_n": "20"}},
+        columns=rated,
+        fixed={"human_scale": "likert7", "human_n": "20"},
         said="not used, only kept: 'Nr'$",
         holds={"human_scale": "likert7", "human_n": 20, "phenomenon": "Kasus"},
     )
-    yield csv(
-        "a side for all rows", wide, options={"fixed": {"target_good": "A."}}, refused="can be fixed 'target_good'"
-    )
+    yield csv("a side for all rows", wide, fixed={"target_good": "A."}, refused="can be fixed 'target_good'")
     yield csv(
         "fixed, and a column",
         "good,bad,phenomenon\nA.,B.,x\n",
-        options={"fixed": {"phenomenon": "y"}},
+        fixed={"phenomenon": "y"},
         refused="phenomenon is column 'phenomenon', and fixed to 'y'",
     )
     chinese = "编号,甲,乙\n1,他昨天去了学校。,他昨天学校去了。\n2,我吃饭了。,我饭吃了。\n"
@@ -477,24 +467,17 @@ def headerless() -> Iterator[Case]:
     """A file without header line keeps its first row when the first suggestion is typed."""
     bare = "".join(f"{good};{bad}\n" for good, bad in GERMAN)
     yield csv("no header", bare, refused="type --header good,bad .*else bad,good")
-    yield csv("no header, the line typed", bare, options={"header": ("good", "bad")}, said="5 rows", pairs=GERMAN)
+    yield csv("no header, the line typed", bare, header=("good", "bad"), said="5 rows", pairs=GERMAN)
     turned = "".join(f"*{bad};{good}\n" for good, bad in GERMAN)
     yield csv("no header, stars first", turned, refused="type --header bad,good ")
     wide = "".join(f"{n};{good};{bad}\n" for n, (good, bad) in enumerate(GERMAN))
     yield csv("no header, three columns", wide, refused="type --header column1,good,bad ")
-    yield csv(
-        "no header, three columns, the line typed", wide, options={"header": ("column1", "good", "bad")}, pairs=GERMAN
-    )
-    yield csv(
-        "a header of another width", bare, options={"header": ("good",)}, refused="one column|2 cells, expected 1"
-    )
-    yield jsonl(
-        "a header for JSON", {"good": "A."}, options={"header": ("good", "bad")}, refused="names its columns itself"
-    )
+    yield csv("no header, three columns, the line typed", wide, header=("column1", "good", "bad"), pairs=GERMAN)
+    yield csv("a header of another width", bare, header=("good",), refused="one column|2 cells, expected 1")
+    yield jsonl("a header for JSON", {"good": "A."}, header=("good", "bad"), refused="names its columns itself")
 
 
 def numbers() -> Iterator[Case]:
-    """Ratings and numbers of raters."""
     for cell, value in {
         "6.4": 6.4,
         "-1": -1.0,
@@ -549,7 +532,6 @@ def numbers() -> Iterator[Case]:
 
 
 def json_files() -> Iterator[Case]:
-    """JSON lines."""
     first, second = (
         {"good": "A.", "bad": "B."},
         {"good": "C.", "bad": "D.", "context": "Look:", "human_good": 2, "note": "n"},
@@ -577,54 +559,28 @@ def json_files() -> Iterator[Case]:
     yield jsonl("deeper than anything", '{"good": ' + "[" * 100_000, refused="row 1: not JSON")
     yield jsonl("a number a line", "1", "2", refused="int, expected a JSON object")
     yield jsonl("another language", "good,bad", "A.,B.", refused="not JSON")
-    yield Case(id="no JSON lines", name="mine.jsonl", data=b"", refused="no rows")
-    yield Case(
-        id="JSON in cp1252",
-        name="mine.jsonl",
-        data='{"good": "é", "bad": "e"}'.encode("cp1252"),
-        refused="row 1: byte .* is not UTF-8",
+    yield jsonl("no JSON lines", b"", refused="no rows")
+    yield jsonl("JSON in cp1252", '{"good": "é", "bad": "e"}'.encode("cp1252"), refused="row 1: byte .* is not UTF-8")
+    yield jsonl(
+        "JSON in UTF-16", '{"good": "é", "bad": "e"}'.encode("utf-16"), said="read as UTF-16", pairs=[("é", "e")]
     )
-    yield Case(
-        id="JSON in UTF-16",
-        name="mine.jsonl",
-        data='{"good": "é", "bad": "e"}'.encode("utf-16"),
-        said="read as UTF-16",
-        pairs=[("é", "e")],
-    )
-    yield Case(id="JSON with a mark", name="mine.jsonl", data=codecs.BOM_UTF8 + json_lines(first), pairs=[("A.", "B.")])
-    yield Case(
-        id="JSON with CRLF", name="mine.jsonl", data=json_lines(first).replace(b"\n", b"\r\n"), pairs=[("A.", "B.")]
-    )
+    yield jsonl("JSON with a mark", codecs.BOM_UTF8 + json_lines(first), pairs=[("A.", "B.")])
+    yield jsonl("JSON with CRLF", json_lines(first).replace(b"\n", b"\r\n"), pairs=[("A.", "B.")])
 
 
 def parquet_files() -> Iterator[Case]:
-    """Parquet: damaged in every part, and of types that hold no text."""
     whole = parquet({"good": ["A.", "C."], "bad": ["B.", "D."]})
     pairs = [("A.", "B."), ("C.", "D.")]
-    yield Case(id="whole", name="mine.parquet", data=whole, said="2 rows", pairs=pairs)
+    yield pq("whole", whole, said="2 rows", pairs=pairs)
     for n in range(0, 100, 10):
-        yield Case(
-            id=f"{n}% of it",
-            name="mine.parquet",
-            data=whole[: len(whole) * n // 100],
-            refused="not a readable parquet file",
-        )
-    yield Case(id="text", name="mine.parquet", data=table("good,bad").encode(), refused="not a readable parquet file")
-    yield Case(
-        id="no rows",
-        name="mine.parquet",
-        data=parquet({"good": pa.array([], pa.string()), "bad": pa.array([], pa.string())}),
-        refused="no rows",
+        yield pq(f"{n}% of it", whole[: len(whole) * n // 100], refused="not a readable parquet file")
+    yield pq("text", table("good,bad").encode(), refused="not a readable parquet file")
+    yield pq(
+        "no rows", parquet({"good": pa.array([], pa.string()), "bad": pa.array([], pa.string())}), refused="no rows"
     )
-    yield Case(
-        id="with an encoding",
-        name="mine.parquet",
-        data=whole,
-        options={"encoding": "cp1252"},
-        refused="has no encoding",
-    )
+    yield pq("with an encoding", whole, encoding="cp1252", refused="has no encoding")
     twice = pa.table([["A."], ["B."], ["C."]], names=["good", "bad", "bad"])
-    yield Case(id="a column twice", name="mine.parquet", data=parquet(twice), refused="column 'bad' occurs 2 times")
+    yield pq("a column twice", parquet(twice), refused="column 'bad' occurs 2 times")
     for what, values in {
         "bytes": [b"A."],
         "a list": [["A."]],
@@ -633,22 +589,17 @@ def parquet_files() -> Iterator[Case]:
         "true or false": [True],
     }.items():
         data = parquet({"good": values, "bad": ["B."]})
-        yield Case(id=f"{what} for a sentence", name="mine.parquet", data=data, refused=f"column 'good' holds {what}")
+        yield pq(f"{what} for a sentence", data, refused=f"column 'good' holds {what}")
     invalid = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe"))
-    yield Case(
-        id="strings that are not UTF-8",
-        name="mine.parquet",
-        data=parquet({"good": invalid, "bad": ["B."]}),
-        refused="not a readable parquet file",
+    yield pq(
+        "strings that are not UTF-8", parquet({"good": invalid, "bad": ["B."]}), refused="not a readable parquet file"
     )
     dated = parquet({"good": ["A."], "bad": ["B."], "day": pa.array([10**18], pa.timestamp("us"))})
-    yield Case(id="a year that Python lacks", name="mine.parquet", data=dated, refused="not a readable parquet file")
+    yield pq("a year that Python lacks", dated, refused="not a readable parquet file")
     codes = parquet({"good": pa.array(["A."]).dictionary_encode(), "bad": pa.array(["B."], pa.large_string())})
-    yield Case(id="categories and large strings", name="mine.parquet", data=codes, pairs=[("A.", "B.")])
+    yield pq("categories and large strings", codes, pairs=[("A.", "B.")])
     blank = parquet({"good": ["A.", None, "C."], "bad": ["B.", None, "D."], "human_n": [3, None, None]})
-    yield Case(
-        id="a row of nulls", name="mine.parquet", data=blank, said="1 blank row", pairs=pairs, holds={"human_n": 3}
-    )
+    yield pq("a row of nulls", blank, said="1 blank row", pairs=pairs, holds={"human_n": 3})
 
 
 FAMILIES = (

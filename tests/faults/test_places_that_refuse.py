@@ -118,7 +118,6 @@ def test_a_name_that_is_too_long_is_said_and_one_that_is_as_long_as_may_be_is_ta
 
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with what the verbs read."""
     folder = tmp_path_factory.mktemp("ground")
     (folder / "own.csv").write_text("good,bad\nThe dog barks.,The dog bark.\nWe read.,We reads.\n")
     (folder / "scores.csv").write_text("model,good,bad,direct_good,direct_bad\nx-1,A b.,B a.,-1.5,-2.5\n")

@@ -26,7 +26,6 @@ from paradigm_cases import UNEVEN
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument(

@@ -19,7 +19,6 @@ from simulated import asked_runs, show
 
 
 def claims(seed: int, *, n_sentences: int, n_raters: tuple[int, int], slope: float = 1.0) -> tuple[bool, bool]:
-    """Return whether ratings are called compressed, and spread out."""
     rng = np.random.default_rng(seed)
     true = rng.normal(2.6, 0.8, n_sentences)
     means = [
@@ -31,7 +30,6 @@ def claims(seed: int, *, n_sentences: int, n_raters: tuple[int, int], slope: flo
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for slope, n_sentences, n_raters in product((1.0, 0.8), (40, 250), ((15, 15), (15, 17), (10, 20))):
         made = [claims(seed, n_sentences=n_sentences, n_raters=n_raters, slope=slope) for seed in range(runs)]
         yield f"{slope:g}", str(n_sentences), "{}, {}".format(*n_raters), *np.mean(made, axis=0)

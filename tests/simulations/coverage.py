@@ -24,7 +24,6 @@ def cell(result: Coverage) -> str:
 
 
 def main() -> None:
-    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=4000)
     parser.add_argument("--jobs", type=int, default=-1)

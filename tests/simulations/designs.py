@@ -19,7 +19,6 @@ CASES = {
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for name, experiment in CASES.items():
         yield name, *pd.DataFrame(list(outcomes(experiment, repetitions=runs))).mean()
 

@@ -35,7 +35,6 @@ MODELS: dict[str, tuple[Model, int]] = {
 
 
 def rows(n_runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for (data, design), (who, (model, n_draws)) in product(DESIGNS.items(), MODELS.items()):
         runs = [made(np.random.default_rng(seed), design, model, n_draws=n_draws) for seed in range(n_runs)]
         truth = np.mean([values for _, values in runs], axis=0)

@@ -17,7 +17,6 @@ SPREADS = {"none": (0.0, 0.0), "families": (0.3, 0.0), "paradigms": (0.0, 0.5), 
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for measure, families, sizes, spread in product(("accuracy", "r"), FAMILIES, SIZES, SPREADS):
         of_family, of_paradigm = SPREADS[spread]
         made = runs_of(

@@ -26,7 +26,6 @@ POWER = (
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for design in (*NULLS, *POWER):
         result = shares(design, n_runs=runs)
         text = f"text {design.by_text:.1f}, paradigms {design.by_paradigm:.1f}"

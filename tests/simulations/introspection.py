@@ -56,7 +56,6 @@ SENTENCES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=400)
     parser.add_argument("--workers", type=int, default=-1)
@@ -93,7 +92,6 @@ def once(
 
 
 def rates(repetitions: int, workers: int, *arguments: object, **more: object) -> tuple[float, ...]:
-    """Return the means of `once` over seeds 0, 1, 2 …"""
     result = Parallel(workers)(delayed(once)(seed, *arguments, **more) for seed in range(repetitions))
     return tuple(np.mean(result, axis=0))
 
@@ -213,7 +211,6 @@ TABLES = {"grid": grid, "designs": designs, "paradigms": paradigms, "power": pow
 
 
 def shown(share: float) -> str:
-    """Return a share with at most three decimals."""
     return "> 0.99" if 0.995 <= share < 1 else f"{share:.3f}".rstrip("0").rstrip(".")
 
 

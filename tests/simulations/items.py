@@ -41,7 +41,6 @@ POWER = (
 
 
 def nulls(n_runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield coverage and false suspects."""
     for kind, design in DESIGNS:
         made = means(design, n_runs=n_runs)
         shares = (made[name] for name in ("difficulty", "discrimination", "any_false"))
@@ -49,7 +48,6 @@ def nulls(n_runs: int) -> Iterator[tuple[object, ...]]:
 
 
 def power(n_runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield how many planted items are found, and the share of false ones among all that are."""
     for kind, design in POWER:
         made = means(design, n_runs=n_runs)
         shares = (made[name] for name in ("found", "false", "r_discrimination"))

@@ -19,7 +19,6 @@ TRUTHS = {"β = 0.6, γ = 8": (0.6, 8.0), "β = 1, γ = 0: SLOR is right (null)"
 
 
 def rows(n_runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for (data, (n, n_groups)), (name, (beta, gamma)) in product(DATA.items(), TRUTHS.items()):
         runs = []
         for seed in range(n_runs):

@@ -58,7 +58,6 @@ def uneven(runs: int, designs: dict[str, tuple[int, ...]]) -> None:
 
 
 def main() -> None:
-    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--only", default="", help="estimates that hold this text")

@@ -23,7 +23,6 @@ Interval = tuple[float, float]
 
 
 def candidates(gain: FloatArray, codes: np.ndarray) -> dict[str, Interval]:
-    """Return the interval of each formula."""
     sizes = np.bincount(codes)
     n, sums, mean = sizes.size, np.bincount(codes, weights=gain), float(gain.mean())
     of_all, quantile = sums - mean * sizes, float(special.stdtrit(n - 1, 0.975))
@@ -42,7 +41,6 @@ def candidates(gain: FloatArray, codes: np.ndarray) -> dict[str, Interval]:
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=2000)
     runs = parser.parse_args().runs

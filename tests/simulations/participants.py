@@ -14,7 +14,6 @@ from simulated import asked_runs, show
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for n_people, n_items in ((5, 40), (12, 40), (12, 200), (60, 40)):
         tables = {"same as": claims(n_people, n_items, n_runs=runs, seed=0)}
         for kind in ("random", "habits", "items"):

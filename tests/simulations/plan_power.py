@@ -29,7 +29,6 @@ def share_detected(difference: float, sizes: IntArray, *, runs: int, seed: int) 
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for difference in (0.1, 0.15, 0.2):
         for plan in items_for_difference(difference, seed=1).dropna().to_dict("records"):
             n, n_items = int(plan["paradigms"]), int(plan["items"])

@@ -23,7 +23,6 @@ SENTENCES = (
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for (sentence, before, now), first, n in product(SENTENCES, (0.5, 0.8, 0.94, 1.0), (24, 200, 1000)):
         if sentence == "`mixed`" and n == 24:  # fewer items than it has units and methods
             continue

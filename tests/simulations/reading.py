@@ -19,7 +19,6 @@ from simulated import asked_runs, show
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for effect, (n_texts, uneven) in itertools.product((0.0, 1.0), ((8, True), (8, False), (20, True))):
         covered, claims = [], np.zeros(3)
         for readers_seed in (None, 1):

@@ -60,7 +60,6 @@ def claims(seed: int, sizes: np.ndarray, *, gap: float = 0.0, spread: float = 1.
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for gap, (name, sizes) in product((0.0, 0.5), SIZES.items()):
         rates = pd.DataFrame([claims(seed, sizes, gap=gap) for seed in range(runs)]).mean()
         yield f"{gap:g}", name, *rates

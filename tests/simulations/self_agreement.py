@@ -15,7 +15,6 @@ from simulated import asked_runs, show
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for sizes, n_raters, shared in product(SIZES, (2, 5, 10), (0.0, 0.3, 0.6)):
         made = alpha_rates(sizes, n_raters=n_raters, shared=shared, n_runs=runs, seed=0)
         yield sizes, str(n_raters), f"{true_alpha(n_raters, shared):.2f}", *made.values()

@@ -16,7 +16,6 @@ from simulated import asked_runs, show
 
 
 def rows(runs: int) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of the table."""
     for access, sizes, n_models in product((0.0, 0.1), SIZES, (2, 4, 6)):
         made = access_rates(SIZES[sizes], n_models, access=access, n_runs=runs, seed=0)
         yield f"{access:g}", sizes, str(n_models), *made.values()

@@ -142,7 +142,6 @@ def above_nulls() -> Iterator[tuple[str, str, Said]]:
 
 
 def _rs(people: bool, lead: float) -> str:
-    """Return the true r of the model and of word counts."""
     if people:
         each = [0.4 * k * 2**0.5 / (2 * (0.4 * k) ** 2 + 1.25) ** 0.5 for k in (1 + lead, 1.0)]
     else:
@@ -170,7 +169,6 @@ def raters() -> Iterator[tuple[str, str, Said]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--only", default="", help="sentences that hold this text")

@@ -40,7 +40,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def _broken(folder: Path) -> Path:
-    """Return a model that cannot be loaded."""
     folder.mkdir()
     (folder / "config.json").write_text("{}", encoding="utf-8")
     return folder
@@ -52,7 +51,6 @@ def _study(**more: Any) -> Study:  # noqa: ANN401 - fields of a study
 
 
 def _written(folder: Path) -> Path:
-    """Return a study that takes a moment, as a file."""
     path = folder / "mine.toml"
     path.write_text(
         'title = "Mine"\nmethods = ["direct"]\nn_resamples = 20\n'

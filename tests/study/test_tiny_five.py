@@ -5,7 +5,6 @@ be loaded. In CI the study `demo` runs; all of them, each killed in the middle a
 `python -m pytest -m slow tests/study/test_tiny_five.py`.
 """
 
-import hashlib
 import os
 import shutil
 import signal
@@ -96,7 +95,6 @@ def _check(study: str, bank: Path, names: tuple[str, ...]) -> str:
 
 
 def _run(study: str, models: Path, bank: Path, shared: Path | None) -> tuple[int, str]:
-    """Run a study to its end; return the exit code and the output."""
     done = CliRunner().invoke(app, _arguments(study, models, bank, shared), catch_exceptions=False)
     return done.exit_code, done.output
 
@@ -158,36 +156,3 @@ def test_a_study_that_is_killed_in_the_middle_continues_to_its_end_and_takes_a_f
     again = _run_first(study, lists, bank, shared)
     assert again.count("nothing to compute") >= 2  # said of a model
     _run_added(study, lists, bank, shared)
-
-
-@pytest.mark.slow
-def test_a_run_that_is_killed_in_the_middle_continues_to_the_same_bank(
-    lists: dict[str, Path], tmp_path: Path, private_cache: Path
-) -> None:
-    whole, cut = tmp_path / "whole" / "bank", tmp_path / "cut" / "bank"
-    _run_first("demo", lists, whole, None)
-    cache = tmp_path / "cache"
-    environment = os.environ | {"PAIRBANK_CACHE": str(cache), "PYTHONHASHSEED": "0"}
-    command = [sys.executable, "-m", "pairbank", *_arguments("demo", lists["first"], cut, None)]
-    with subprocess.Popen(
-        command, env=environment, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        deadline = time.monotonic() + MOST_SECONDS
-        while not len(list(cache.glob("scores/*/*.parquet"))) >= 3:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGKILL)
-    assert not (cut / "manifest.json").exists()
-    again = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert again.returncode == 1, again.stderr  # of the model that fails
-    assert "nothing to compute, every number was in the store" in again.stderr
-    _check("demo", cut, FIRST)
-    assert _tables(cut) == _tables(whole)
-    assert private_cache != cache
-
-
-def _tables(bank: Path) -> dict[str, str]:
-    """Return a hash of every scored table and of the report's numbers."""
-    paths = sorted([*bank.glob("scores/*/*.parquet"), *bank.glob("reports/*/*.csv")])
-    return {str(path.relative_to(bank)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}

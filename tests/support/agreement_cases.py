@@ -21,7 +21,6 @@ def noise(rng: np.random.Generator, kind: str, shape: tuple[int, ...]) -> FloatA
 
 
 def finished(kind: str, *columns: FloatArray) -> tuple[FloatArray, ...]:
-    """Return the columns, rounded where they are to be tied."""
     return tuple(np.round(x) for x in columns) if kind == NOISES[2] else columns
 
 
@@ -49,7 +48,6 @@ def given_columns(rng: np.random.Generator, n: int, *, kind: str, r: float, n_gi
 
 
 def partial_r(x: FloatArray, y: FloatArray, given: FloatArray) -> Estimate:
-    """Return what `partial_correlation` does, without pingouin."""
     n, lost = given.shape
     basis, _ = np.linalg.qr(np.column_stack([np.ones(n), given]))
     u, v = (c - basis @ (basis.T @ c) for c in (x, y))
@@ -107,18 +105,16 @@ def counted_ratings(
 
 
 def alpha(counts: FloatArray, values: FloatArray, *, scale: Level) -> Estimate:
-    """Return Krippendorff's alpha."""
     return alpha_of_counts(counts, values, scale=scale)
 
 
 def given_the_rest() -> Iterator[Case]:
-    """Yield partial r and r within subjects."""
     for kind in NOISES:
         for r in (0.0, 0.5, 0.9):
             drawn: Draw = partial(subjects_of_items, kind=kind, r=r)
             truth = truth_of(within_r, drawn) if kind == NOISES[2] else r
             data = f"{kind}, four models that share half, r = {r}"
-            yield Case(estimate="r within models", data=data, draw=drawn, statistic=within_r, truth=truth)
+            yield Case("r within models", data, drawn, within_r, truth)
     for kind in (*NOISES, "spread grows"):
         for n_given, r in ((1, 0.0), (1, 0.7), (5, 0.0), (5, 0.7), (20, 0.0)):
             if kind == "spread grows" and r:
@@ -126,17 +122,16 @@ def given_the_rest() -> Iterator[Case]:
             drawn = partial(given_columns, kind=kind, r=r, n_given=n_given)
             truth = truth_of(partial_r, drawn) if kind == NOISES[2] else r
             data = f"{kind}, {n_given} given, r = {r}"
-            yield Case(estimate="partial r", data=data, draw=drawn, statistic=partial_r, truth=truth)
+            yield Case("partial r", data, drawn, partial_r, truth)
 
 
 def clustered() -> Iterator[Case]:
-    """Yield r and rho of items of ten paradigms."""
     for name, statistic in (("pearson", pearson), ("spearman", spearman)):
         for fixed, said in ((True, "ten paradigms, always these"), (False, "ten paradigms drawn anew")):
             drawn: Draw = partial(in_paradigms, fixed=fixed)
             truth = truth_of(statistic, drawn) if fixed else _over_draws(name)
             claim = name if fixed else f"{name} (no claim: see text)"
-            yield Case(estimate=claim, data=said, draw=drawn, statistic=statistic, truth=truth)
+            yield Case(claim, said, drawn, statistic, truth)
 
 
 def _over_draws(name: str) -> float:
@@ -146,7 +141,6 @@ def _over_draws(name: str) -> float:
 
 
 def raters() -> Iterator[Case]:
-    """Yield intraclass correlations and Krippendorff's alpha."""
     for points in (False, True):
         for n_raters, r in ((2, 0.2), (2, 0.9), (5, 0.6)):
             drawn: Draw = partial(rated_things, raters=n_raters, r=r, points=points)
@@ -154,7 +148,7 @@ def raters() -> Iterator[Case]:
                 statistic = partial(one_rater, kind=kind)
                 data = f"{'five points' if points else 'normal'}, {n_raters} raters, r = {r}"
                 name = f"ICC, {kind.removesuffix('_single')}"
-                yield Case(estimate=name, data=data, draw=drawn, statistic=statistic, truth=truth_of(statistic, drawn))
+                yield Case(name, data, drawn, statistic, truth_of(statistic, drawn))
     kinds: tuple[tuple[Level, int, int, float, float, bool], ...] = (
         ("nominal", 2, 2, 0.5, 0.0, False),
         ("nominal", 2, 2, 0.8, 0.0, True),
@@ -172,7 +166,7 @@ def raters() -> Iterator[Case]:
             f"{f', {missing:.0%} missing' if missing else ''}, {alike:.0%} alike"
         )
         truth = _alpha_of_many(drawn, scale)
-        yield Case(estimate="Krippendorff's alpha", data=data, draw=drawn, statistic=statistic, truth=truth)
+        yield Case("Krippendorff's alpha", data, drawn, statistic, truth)
 
 
 def _alpha_of_many(draw: Draw, scale: Level) -> float:
@@ -180,7 +174,6 @@ def _alpha_of_many(draw: Draw, scale: Level) -> float:
 
 
 def more_cases() -> Iterator[Case]:
-    """Yield all of them."""
     yield from clustered()
     yield from given_the_rest()
     yield from raters()

@@ -30,7 +30,6 @@ def answers(
 
 @cache
 def true_alpha(n_raters: int, shared: float) -> float:
-    """Return alpha of very many items, each of a paradigm of its own."""
     counts, _ = answers((1,) * 400_000, n_raters, np.random.default_rng(1), shared=shared)
     return alpha_of_counts(counts, np.array([0.0, 1.0]), scale="interval").value
 

@@ -85,5 +85,4 @@ def asked_table(corpus: str, model: str, *, seed: int, shift: float = 0.3) -> Sc
 
 
 def asked_tables(models: list[str]) -> list[ScoredFrame]:
-    """All five corpora by each model."""
     return [asked_table(corpus, model, seed=nth) for nth, model in enumerate(models) for corpus in CORPORA]

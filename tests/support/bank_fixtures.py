@@ -39,8 +39,6 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 
 @pytest.fixture
 def scored_by() -> Score:
-    """Return a function that scores the starter corpus with a fake model of a name."""
-
     import pairbank
     from pairbank.scoring.models.fake import FakeScorer
 
@@ -53,7 +51,6 @@ def scored_by() -> Score:
 
 @pytest.fixture
 def own_pairs(tmp_path: Path) -> Path:
-    """Return a file of somebody's own sentences."""
     path = tmp_path / "own.csv"
     path.write_text(
         "good,bad,human_good,human_bad\n"

@@ -16,5 +16,4 @@ def completed(words: Sequence[str | Path]) -> Result:
 
 
 def run(*words: str | Path) -> str:
-    """Return what a command that must not fail printed, as a text."""
     return completed(words).output

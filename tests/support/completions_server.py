@@ -26,8 +26,6 @@ _KNOWN: WeakKeyDictionary[Any, dict[tuple[Any, ...], torch.Tensor]] = WeakKeyDic
 
 
 class RefusedError(Exception):
-    """An answer that is an error."""
-
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
@@ -212,7 +210,6 @@ class CompletionsServer:
         return {"choices": [made], "usage": {"completion_tokens": body["max_tokens"]}}
 
     def entered(self, path: str, body: dict[str, Any]) -> Fault | None:
-        """Take note of a request; return the fault planned for it."""
         with self._lock:
             self._n_now += 1
             self.most_at_once = max(self.most_at_once, self._n_now)

@@ -48,8 +48,6 @@ Run = Callable[[], Sequence[float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchRow:
-    """One contender on one workload."""
-
     workload: str
     contender: str
     wall_seconds: float

@@ -9,7 +9,6 @@ from pathlib import Path
 
 
 def write_tar(path: Path, texts: Mapping[str, str]) -> Path:
-    """Pack texts as a tar.gz, in the order given."""
     with tarfile.open(path, "w:gz") as archive:
         for name, text in texts.items():
             data = text.encode()
@@ -20,7 +19,6 @@ def write_tar(path: Path, texts: Mapping[str, str]) -> Path:
 
 
 def write_tree(folder: Path, texts: Mapping[str, str]) -> Path:
-    """Write texts as the files of a folder."""
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8", newline="")
@@ -28,12 +26,10 @@ def write_tree(folder: Path, texts: Mapping[str, str]) -> Path:
 
 
 def json_lines(rows: Iterable[Mapping[str, object]]) -> str:
-    """Return JSON, an object a line."""
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return CSV with a header."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([header, *rows])
     return out.getvalue()

@@ -16,8 +16,6 @@ Model = Literal["people", "constant", "between"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """How many of what; paradigms differ where there are any."""
-
     n_things: int = 100
     n_raters: int = 20
     per_thing: int = 20
@@ -80,7 +78,6 @@ def made(
 
 
 def ends(result: DistributionDistance, name: str) -> tuple[float, float]:
-    """Return the wider of both intervals of a distance, as reports do."""
     one = getattr(result, name)
     lows, highs = [one.low], [one.high]
     if one.n_paradigms:

@@ -61,7 +61,6 @@ FIGURE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
 
 
 def command(name: str, *, data_dir: Path, banks: Path) -> list[str]:
-    """Return the command line of one report."""
     options = [str(REPORTS / part) if part.endswith(".toml") else part for part in RUNS[name]]
     return ["pairbank", "run", *options, "--data-dir", str(data_dir), "--out", str(banks / name)]
 
@@ -129,7 +128,6 @@ def _shrink(figure: Path, copy: Path) -> None:
 
 
 def main() -> None:
-    """Run the studies that were asked for and copy their pages."""
     parser = argparse.ArgumentParser(description="Make the example reports anew.")
     parser.add_argument("names", nargs="*", metavar="report", help=f"of {', '.join(RUNS)}; default: all")
     parser.add_argument("--data-dir", type=Path)

@@ -25,7 +25,6 @@ def _look(frame: FrameType, event: str, _: object) -> None:
 
 
 def pass_one_row(corpora: str) -> None:
-    """Load, score with a made-up model, report, write a bank and its site."""
     items = pairbank.load_corpus("blimp", data_dir=corpora, subset="adjunct_island", limit=2)
     scored = pairbank.score(items, pairbank.load_model("fake:a"), methods=["direct", "meta_question_simple"])
     report = pairbank.report([scored])

@@ -73,7 +73,6 @@ def of_methods(values: Mapping[str, object], reason: str, *at: str) -> Forgeries
 
 
 def tables(changes: Mapping[str, Callable[[pa.Table], pa.Table]], reason: str) -> Forgeries:
-    """Return one forgery per change of the whole table."""
     return {name: ({"table_as": change}, reason.replace("{}", name)) for name, change in changes.items()}
 
 
@@ -108,7 +107,6 @@ def exchanged(method: str) -> Callable[[pa.Table], pa.Table]:
 
 
 def of_items() -> dict[str, Forgeries]:
-    """Return forgeries of the items, and of the form of the table."""
     return {
         "a label of the items": cells(LABELS, lambda x: f"{x}s", "column {} is not that of the items"),
         "a text of the items": cells(TEXTS, lambda x: f"{x} ", "column {} is not that of the items"),
@@ -148,7 +146,6 @@ def of_items() -> dict[str, Forgeries]:
 
 
 def of_scores() -> dict[str, Forgeries]:
-    """Return forgeries of scores and counts."""
     return {
         "a score without flag is NaN": cells(SCORES, lambda _: NAN, "_delta has a number in 1 row.* without .*{}"),
         "a score is null": cells(SCORES, lambda _: None, "_delta has a number in 1 row.* without .*{}"),
@@ -168,7 +165,6 @@ def of_scores() -> dict[str, Forgeries]:
 
 
 def of_parts() -> dict[str, Forgeries]:
-    """Return forgeries of tokens, options and flags."""
     return {
         "a token more": cells(TOKENS, lambda x: [*x, -1.0], "column {} has another number of tokens"),
         "a token less": cells(TOKENS, lambda x: x[1:], "column {} has another number of tokens"),
@@ -206,7 +202,6 @@ def of_parts() -> dict[str, Forgeries]:
 
 
 def of_signatures() -> dict[str, Forgeries]:
-    """Return forgeries of signatures."""
     return {
         "a fact of the model": keys(
             {

@@ -79,7 +79,6 @@ def scored_starter(model: str, seed: int) -> ScoredFrame:
 
 @cache
 def sections() -> dict[str, list[Figure]]:
-    """The figures that the page shows, by analysis."""
     tables = {model: scored_starter(model, nth) for nth, model in enumerate(THREE, 1)}
     result: dict[str, list[Figure]] = {}
     for analysis, (models, names) in SHOWN.items():
@@ -94,12 +93,10 @@ def sections() -> dict[str, list[Figure]]:
 
 
 def labels() -> dict[str, str]:
-    """What people call the methods."""
     return labels_of([scored_starter(ONE[0], 1)])
 
 
 def page() -> str:
-    """The text of docs/gallery.md."""
     parts = [
         "# Gallery of figures",
         (
@@ -125,7 +122,6 @@ def page() -> str:
 
 
 def image(figure: Figure) -> bytes:
-    """A figure as a small PNG."""
     out = io.BytesIO()
     with named(labels()), styled():
         figure.draw().savefig(out, format="png", dpi=DPI, metadata={"Software": None})
@@ -133,7 +129,6 @@ def image(figure: Figure) -> bytes:
 
 
 def main() -> None:
-    """Write the page and its images."""
     IMAGES.mkdir(exist_ok=True)
     for stale in IMAGES.glob("*.png"):
         stale.unlink()

@@ -87,7 +87,6 @@ def _joined(row: dict[str, Any], side: str) -> str:
 
 
 def words(corpus: str, n: int, *, start: int) -> list[Item]:
-    """Return prefixes of sentences and the word that follows."""
     items = []
     for number, item in enumerate(sentences(corpus, n, start=start)):
         parts = item.target_good.removesuffix(".").split()
@@ -98,7 +97,6 @@ def words(corpus: str, n: int, *, start: int) -> list[Item]:
 
 
 def continuations(corpus: str, n: int, *, start: int = 0) -> list[Item]:
-    """Return contexts with a fitting and another word."""
     rows = starter("plausibility")
     return [
         made_item(
@@ -146,7 +144,6 @@ def contexts(corpus: str, n: int, *, rated: bool) -> list[Item]:
 
 
 def concepts(corpus: str, languages: Sequence[str], n: int) -> list[Item]:
-    """Return concept pairs, this many of each language, with the columns that prompts need."""
     items = []
     for language in languages:
         rows = [row for row in starter("concepts") if row["language"] == language]
@@ -170,7 +167,6 @@ def concepts(corpus: str, languages: Sequence[str], n: int) -> list[Item]:
 
 
 def single_sentences(corpus: str, n: int, *, start: int, label: bool) -> list[Item]:
-    """Return single sentences, half of them ungrammatical, with a label or a rating."""
     rng, items = np.random.default_rng(start), []
     for number, pair in enumerate(sentences(corpus, n, start=start, step=5)):
         good = number % 2 == 0

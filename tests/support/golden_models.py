@@ -35,7 +35,6 @@ padded (ALiBi), masked by both pseudo-log-likelihoods, and the two modes of an e
 
 
 def golden_model(name: str, folder: Path) -> Path:
-    """Write a model of `OPTIONS` and its tokenizer to a folder; return it."""
     makers: Mapping[str, Callable[[], tuple[Any, Any]]] = {
         "bert": _bert,
         "bert-within-word": _bert,

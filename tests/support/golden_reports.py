@@ -36,15 +36,7 @@ from pairbank.scoring.methods.probe_grammar import text_of
 from pairbank.scoring.methods.unigrams import Unigrams
 from pairbank.scoring.minimalness import add_edit_distance
 from pairbank.scoring.models.fake import BOS, FakeScorer
-from pairbank.stats.analyses.neuro import (
-    LAYER_DTYPES,
-    METRICS,
-    Probed,
-    ProbeScores,
-    layer_rows,
-    mean_rows,
-    summary_rows,
-)
+from pairbank.stats.analyses import neuro
 from pairbank.stats.report.page import in_words, pages_of
 from pairbank.stats.report.report import Report, alone_report, report
 from pairbank.stats.scored_table.model_features import ModelFeatures
@@ -80,7 +72,6 @@ class Knowing(FakeScorer):
     """Nats by which the first option is."""
 
     def encode(self, requests: Sequence[Request]) -> list[EncodedRequest]:
-        """Return one token a character; what a probe asks about ends with `STATE`."""
         return [
             EncodedProbe(ids=(*tokens.ids, STATE), start=len(tokens.ids), probe=request.probe)
             if isinstance(request, ProbeRequest)
@@ -89,7 +80,6 @@ class Knowing(FakeScorer):
         ]
 
     def text_inputs(self, texts: Sequence[str]) -> list[TextInput]:
-        """Return the code points of each text."""
         return [TextInput(ids=tuple(map(ord, text)), last=len(text) - 1) for text in texts]
 
     def last_states(self, inputs: Sequence[TextInput], *, layer: int | None = None) -> npt.NDArray[np.float32]:
@@ -188,6 +178,7 @@ class Golden:
     """What a command writes for its own analysis, in place of items; of a study, its participants' responses."""
 
 
+THREE, TWO = ("north-1b", "north-3b", "south-2b"), ("north-1b", "south-2b")
 LANGUAGES = ("en", "de", "zh", "tr", "hu", "ja", "fr", "ar", "ru")
 
 
@@ -209,7 +200,7 @@ GOLDEN: Mapping[str, Golden] = {
             made.single_sentences("mega-acceptability", 30, start=5, label=False),
         ],
         options=_of_raters,
-        models=("north-1b", "north-3b", "south-2b"),
+        models=THREE,
     ),
     "atlas": Golden(
         study="atlas",
@@ -236,9 +227,7 @@ GOLDEN: Mapping[str, Golden] = {
         study="direct-vs-prompted", items=lambda: [made.sentences("blimp", 40), _rated("li", 24, 1)]
     ),
     "ewok-plausibility": Golden(
-        study="ewok-plausibility",
-        items=lambda: [made.contexts("ewok", 16, rated=False)],
-        models=("north-1b", "south-2b"),
+        study="ewok-plausibility", items=lambda: [made.contexts("ewok", 16, rated=False)], models=TWO
     ),
     "grammaticality": Golden(
         study="grammaticality",
@@ -250,7 +239,7 @@ GOLDEN: Mapping[str, Golden] = {
         ],
         options=lambda _items: {"grammaticality": {"filtered": ("li",)}, "people": {"filtered": ("li",)}},
         distances=True,
-        models=("north-1b", "north-3b", "south-2b"),
+        models=THREE,
     ),
     "hu-levy-2023": Golden(
         study="hu-levy-2023",
@@ -261,12 +250,12 @@ GOLDEN: Mapping[str, Golden] = {
             made.sentences("syntaxgym", 16, start=1),
             made.sentences("hu-levy-blimp", 16, start=2),
         ],
-        models=("north-1b", "north-3b", "south-2b"),
+        models=THREE,
     ),
     "hu-levy-2023-mandarin": Golden(
         study="hu-levy-2023-mandarin",
         items=lambda: [made.foreign("zhoblimp", "zh", 16), made.foreign("sling", "zh", 12)],
-        models=("north-1b", "north-3b", "south-2b"),
+        models=THREE,
     ),
     "introspection": Golden(
         study="introspection", items=lambda: [[*made.sentences("blimp-li", 48, subsets=["blimp", "li"])]]
@@ -274,7 +263,7 @@ GOLDEN: Mapping[str, Golden] = {
     "introspection-as-published": Golden(
         study="introspection-as-published",
         items=lambda: [[*made.sentences("blimp-li", 24, subsets=["blimp", "li"])]],
-        models=("north-1b", "north-3b", "south-2b"),
+        models=THREE,
     ),
     "introspection-2": Golden(
         study="introspection-2",
@@ -288,13 +277,11 @@ GOLDEN: Mapping[str, Golden] = {
         items=lambda: [made.contexts("social-relations", 20, rated=True)],
         models=("north-1b", "north-3b-chat", "south-2b"),
     ),
-    "syntaxgym": Golden(
-        study="syntaxgym", items=lambda: [made.suites("syntaxgym-suites")], models=("north-1b", "north-3b", "south-2b")
-    ),
+    "syntaxgym": Golden(study="syntaxgym", items=lambda: [made.suites("syntaxgym-suites")], models=THREE),
     "xcomps": Golden(
         study="xcomps",
         items=lambda: [made.concepts("xcomps", LANGUAGES[1:], 8), made.concepts("comps", ("en",), 12)],
-        models=("north-1b", "north-3b", "south-2b"),
+        models=THREE,
         probed=True,
     ),
     "associations": Golden(
@@ -307,7 +294,7 @@ GOLDEN: Mapping[str, Golden] = {
         items=lambda: [_rated("rated", 40, 0)],
         methods=("direct", "mean_logprob", "meta_question_simple", "social24_likert", "better_sentence"),
         analyses=("audit", "multiverse", "self_agreement"),
-        models=("north-1b", "north-3b", "south-2b"),
+        models=THREE,
     ),
     "comparisons": Golden(
         title="Which models differ?",
@@ -332,14 +319,14 @@ GOLDEN: Mapping[str, Golden] = {
         methods=("direct", "social24_likert"),
         analyses=("design",),
         options=lambda items: {"design": {"ratings": [made.ratings(items[0], kind="single")]}},
-        models=("north-1b", "south-2b"),
+        models=TWO,
     ),
     "context": Golden(
         title="Does context change ratings?",
         items=lambda: [made.rated_contexts("rated-context", 24)],
         methods=("direct", "mean_logprob"),
         analyses=("context",),
-        models=("north-1b", "south-2b"),
+        models=TWO,
     ),
     "reading": Golden(
         items=list, analyses=("reading",), table=lambda: joined_times(seed=4, effect=1.0, n_readers=6, models=2)
@@ -359,7 +346,7 @@ GOLDEN: Mapping[str, Golden] = {
         analyses=("items",),
         methods=("direct",),
         items=lambda: [made.sentences("blimp", 60)],
-        models=("north-1b", "south-2b"),
+        models=TWO,
         checkpoints=(50, 200, 500, 1000, 2000, 4000, 8000),
     ),
     "prediction": Golden(
@@ -367,7 +354,7 @@ GOLDEN: Mapping[str, Golden] = {
         items=lambda: [made.words("p18", 24, start=0)],
         methods=("direct", "hl23_word_pred_meta_question_simple"),
         analyses=("prediction",),
-        models=("north-1b", "south-2b"),
+        models=TWO,
     ),
     "raters": Golden(
         title="Is a model as good as one more person?",
@@ -380,7 +367,7 @@ GOLDEN: Mapping[str, Golden] = {
         methods=("direct", "mean_logprob"),
         analyses=("raters",),
         options=_of_raters,
-        models=("north-1b", "north-3b", "south-2b"),
+        models=THREE,
     ),
     "three-measurements": Golden(
         study="three-measurements",
@@ -406,7 +393,6 @@ GOLDEN: Mapping[str, Golden] = {
 
 
 def golden_report(name: str) -> Report:
-    """Return a report as the code makes it now."""
     what = GOLDEN[name]
     if what.table and not what.study:
         declared = {model: features for model, (_, features) in MODELS.items()}
@@ -458,7 +444,6 @@ def _scored(items: Sequence[Item], what: Golden, study: Study | None) -> Iterato
 
 
 def _unigrams(methods: Sequence[str], table: datasets.Dataset, scorer: FakeScorer) -> Unigrams | None:
-    """Return counts of the sentences of a table, where a method needs them."""
     return pairbank.count_unigrams(list(table["target_good"]), scorer) if set(methods) & set(COUNTED) else None
 
 
@@ -479,7 +464,7 @@ def _with_distances(table: datasets.Dataset) -> datasets.Dataset:
     return measured.add_column("cosine_distance", far)
 
 
-def _probed(model: str, items: Sequence[Item]) -> Probed:
+def _probed(model: str, items: Sequence[Item]) -> neuro.Probed:
     """Return made-up scores of probes: an embedding and three layers, by language."""
     rng = np.random.default_rng([*model.encode()])
     place = SummaryRow(model=model, corpus=items[0].corpus, group_by="language", group="", method="neuro")
@@ -487,21 +472,20 @@ def _probed(model: str, items: Sequence[Item]) -> Probed:
     groups: list[dict[str, Any]] = []
     for language in dict.fromkeys(item.language for item in items):
         here, n = replace(place, group=language), sum(item.language == language for item in items)
-        real, control = ({metric: rng.normal(mean, 0.05, (4, 5)) for metric in METRICS} for mean in (0.65, 0.5))
-        scores = ProbeScores(real=real, control=control)
-        layers += layer_rows(scores, here, n_layers=4, n_pairs=n)
-        groups += summary_rows(scores, here, n_pairs=n, n_rows=n)
+        real, control = ({metric: rng.normal(mean, 0.05, (4, 5)) for metric in neuro.METRICS} for mean in (0.65, 0.5))
+        scores = neuro.ProbeScores(real=real, control=control)
+        layers += neuro.layer_rows(scores, here, n_layers=4, n_pairs=n)
+        groups += neuro.summary_rows(scores, here, n_pairs=n, n_rows=n)
     by_group = pd.DataFrame(groups, columns=list(DTYPES)).astype(DTYPES)
-    means = pd.DataFrame(mean_rows(by_group, place), columns=list(DTYPES)).astype(DTYPES)
-    return Probed(
-        layers=pd.DataFrame(layers, columns=list(LAYER_DTYPES)).astype(LAYER_DTYPES),
+    means = pd.DataFrame(neuro.mean_rows(by_group, place), columns=list(DTYPES)).astype(DTYPES)
+    return neuro.Probed(
+        layers=pd.DataFrame(layers, columns=list(neuro.LAYER_DTYPES)).astype(neuro.LAYER_DTYPES),
         summary=pd.concat([means, by_group], ignore_index=True),
         signature={},
     )
 
 
 def texts_of(report_: Report) -> dict[str, str]:
-    """Return the files of a golden report by name: pages, tables and figures."""
     pages = {name: text.replace(f"v:{version('pairbank')}", "v:VERSION") for name, text in pages_of(report_).items()}
     figures = "".join(f"## {one.name}\n\n{in_words(one.caption, report_.labels)}\n\n" for one in report_.figures)
     return pages | {FIGURES: figures, TABLES: _tables(report_)}
@@ -530,13 +514,11 @@ def _cell(value: Any) -> str:  # noqa: ANN401 - a cell of a table
 
 
 def stored(name: str) -> dict[str, str]:
-    """Return the files of a golden report as they are stored."""
     root = ROOT / name
     return {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in root.rglob("*") if path.is_file()}
 
 
 def write(name: str) -> None:
-    """Write a golden report anew."""
     texts = texts_of(golden_report(name))
     for stale in set(stored(name)) - set(texts):
         (ROOT / name / stale).unlink()
@@ -547,7 +529,6 @@ def write(name: str) -> None:
 
 
 def main() -> int:
-    """Write the golden reports that were named, or all."""
     names = sys.argv[2:] or [*GOLDEN]
     if sys.argv[1:2] != ["--write"] or not set(names) <= set(GOLDEN):
         print(f"usage: {WRITE} [{'|'.join(GOLDEN)} …]", file=sys.stderr)  # noqa: T201 - a command

@@ -69,8 +69,6 @@ TEXTS = ("A dog barks.", "The keys to the cabinet are on the table.", "The unbel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """One value that is not what the file has."""
-
     model: str
     column: str
     was: object
@@ -81,12 +79,10 @@ class Moved:
 
 
 def golden_scores(folder: Path, models: Sequence[str] = tuple(OPTIONS)) -> dict[str, Any]:
-    """Return the numbers of these models as the code makes them now, by model and column."""
     return {name: _of_model(name, folder) for name in models}
 
 
 def current_versions() -> dict[str, int]:
-    """Return the versions as they are now."""
     return {name: getattr(versions, name) for name in VERSIONS}
 
 
@@ -134,7 +130,6 @@ def read_golden() -> dict[str, Any]:
 
 
 def written_golden(numbers: Mapping[str, Any], current: Mapping[str, int]) -> str:
-    """Return the file's text, a column a line."""
     models = [
         f"  {json.dumps(model)}: {{\n"
         + ",\n".join(f"   {json.dumps(c)}: {json.dumps(values)}" for c, values in columns.items())
@@ -145,7 +140,6 @@ def written_golden(numbers: Mapping[str, Any], current: Mapping[str, int]) -> st
 
 
 def items() -> Any:  # noqa: ANN401 - a Dataset
-    """Return items of every task, English sentences and one pair in Chinese."""
     import datasets
 
     extra = [
@@ -235,7 +229,6 @@ def _same(was: object, now: object) -> bool:
 
 
 def main() -> int:
-    """Write the file anew; refuse while numbers moved whose version did not."""
     if sys.argv[1:] != ["--write"]:
         print(f"usage: {WRITE}", file=sys.stderr)  # noqa: T201 - a command
         return 2

@@ -36,8 +36,6 @@ Answer = tuple[int, Any, dict[str, str]]
 
 
 class HubError(Exception):
-    """An answer that is an error."""
-
     def __init__(self, status: int, message: str, code: str = "", headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status, self.message = status, message
@@ -45,8 +43,6 @@ class HubError(Exception):
 
 
 class Request:
-    """One request, read in full."""
-
     def __init__(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> None:
         split = urlsplit(target)
         self.method, self.path, self.headers, self.body = method, split.path, headers, body
@@ -90,11 +86,9 @@ class FakeHub:
         self._thread.join(10)
 
     def repo(self, repo_id: str, kind: str = "dataset") -> Repo:
-        """Return a repository."""
         return self.repos[kind, repo_id]
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request, or break it as a fault says."""
         with self._lock:
             fault = next(
                 (f for f in self.faults if f.times and f.method == request.method and f.part in request.path), None
@@ -120,7 +114,6 @@ class FakeHub:
         raise HubError(404, f"hub_emulator: no route {request.method} {request.path}")
 
     def authorise(self, request: Request) -> None:
-        """Raise unless the request carries the token."""
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         if given != self.token:
             raise HubError(
@@ -391,7 +384,6 @@ class FakeHub:
 
 
 def revision(repo: Repo, name: str) -> Commit:
-    """Return a commit of a repository."""
     commit = repo.resolve(name)
     if commit is None:
         raise HubError(404, f"Invalid rev id: {name}", "RevisionNotFound")

@@ -13,14 +13,11 @@ LFS_BYTES = 10 * 1024 * 1024
 
 
 def git_oid(data: bytes, kind: str = "blob") -> str:
-    """Return git's id of an object."""
     return hashlib.sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest()
 
 
 @dataclass(frozen=True)
 class Blob:
-    """A file's content."""
-
     data: bytes
     lfs: bool = False
 
@@ -35,7 +32,6 @@ class Blob:
 
     @functools.cached_property
     def oid(self) -> str:
-        """Git's id: of the pointer, for LFS."""
         return git_oid(self.pointer if self.lfs else self.data)
 
     @property
@@ -43,7 +39,6 @@ class Blob:
         return self.sha256 if self.lfs else self.oid
 
     def info(self, path: str) -> dict[str, Any]:
-        """Return what the Hub's tree says of it."""
         result: dict[str, Any] = {"type": "file", "oid": self.oid, "size": len(self.data), "path": path}
         if self.lfs:
             result["lfs"] = {"oid": self.sha256, "size": len(self.data), "pointerSize": len(self.pointer)}
@@ -74,8 +69,6 @@ class PullRequest:
 
 @dataclass
 class Repo:
-    """One repository of the emulator."""
-
     type: str
     id: str
     private: bool = False
@@ -139,7 +132,6 @@ class Repo:
         return self.commit(tree, title)
 
     def resolve(self, revision: str) -> Commit | None:
-        """Return the commit of a branch, tag, ref or id."""
         for ref in (revision, f"refs/heads/{revision}", f"refs/tags/{revision}"):
             if ref in self.refs:
                 return self.commits[self.refs[ref]]
@@ -147,12 +139,10 @@ class Repo:
 
     @property
     def head(self) -> Commit:
-        """The commit of main."""
         return self.commits[self.refs["refs/heads/main"]]
 
     @property
     def titles(self) -> list[str]:
-        """Titles of main's commits, newest first."""
         result, commit = [], self.commits.get(self.refs["refs/heads/main"])
         while commit:
             result.append(commit.title)

@@ -15,8 +15,6 @@ SYLLABLES = ("ba", "de", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "va", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """Items in paradigms; answers follow the text, what nobody sees, and the paradigm."""
-
     n_paradigms: int = 20
     n_each: int = 15
     n_more: int = 0

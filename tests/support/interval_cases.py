@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -23,10 +23,8 @@ FEWEST_WITH_INTERVAL = 0.05
 Draw = Callable[[np.random.Generator, int], tuple[FloatArray, ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Case:
-    """One estimate on one kind of data."""
-
     estimate: str
     data: str
     draw: Draw
@@ -39,8 +37,6 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """What the runs of a case gave at one size."""
-
     held: float
     """Share of the intervals that hold the truth; NaN without any."""
     given: float
@@ -48,7 +44,6 @@ class Coverage:
 
 
 def coverage(case: Case, n: int, *, runs: int) -> Coverage:
-    """Return the coverage of a case; the same case, size and runs give the same number."""
     rng = np.random.default_rng([zlib.crc32(f"{case.estimate}/{case.data}".encode()), n])
     result = [case.statistic(*case.draw(rng, n)) for _ in range(runs)]
     given = [x for x in result if not np.isnan(x.low)]
@@ -76,7 +71,6 @@ def noisy_pair(rng: np.random.Generator, n: int, *, r: float) -> tuple[FloatArra
 
 
 def rounded_pair(rng: np.random.Generator, n: int, *, r: float) -> tuple[FloatArray, FloatArray]:
-    """Return normal columns rounded to whole numbers: about seven values."""
     x, y = normal_pair(rng, n, r=r)
     return np.round(x), np.round(y)
 
@@ -130,12 +124,10 @@ def message_pairs(rng: np.random.Generator, n: int, *, shift: float, heavy: bool
 
 
 def half_credit(rng: np.random.Generator, n: int, *, p: float) -> tuple[FloatArray]:
-    """Return credits of which a fifth are ties."""
     return (np.where(rng.random(n) < 0.2, 0.5, (rng.random(n) < p).astype(np.float64)),)
 
 
 def one_column(rng: np.random.Generator, n: int, *, kind: str) -> tuple[FloatArray]:
-    """Return log-probabilities about -5 nats."""
     made = {
         "normal": lambda: rng.standard_normal(n),
         "heavy-tailed (t3)": lambda: rng.standard_t(3, n),
@@ -146,12 +138,10 @@ def one_column(rng: np.random.Generator, n: int, *, kind: str) -> tuple[FloatArr
 
 
 def truth_of(statistic: Callable[..., Estimate], draw: Draw) -> float:
-    """Return the value in a very large sample."""
     return statistic(*draw(np.random.default_rng(0), 100_000)).value
 
 
 def correlations() -> Iterator[Case]:
-    """Yield r and rho: normal, both kinds of heavy tails, ties; none, middling, strong."""
     kinds = {
         "normal": normal_pair,
         "heavy-tailed (t3), items hard for both": heavy_pair,
@@ -164,53 +154,35 @@ def correlations() -> Iterator[Case]:
                 drawn: Draw = partial(draw, r=r)
                 known = name == "pearson" and kind != "tied (rounded)"
                 truth = r if known else truth_of(statistic, drawn)
-                yield Case(estimate=name, data=f"{kind}, r = {r}", draw=drawn, statistic=statistic, truth=truth)
+                yield Case(name, f"{kind}, r = {r}", drawn, statistic, truth)
 
 
 def shares() -> Iterator[Case]:
-    """Yield accuracies, pooled accuracies, the share without an answer and the groups."""
     for p in (0.5, 0.75, 0.97):
         plain: Draw = partial(lambda rng, n, p: ((rng.random(n) < p).astype(np.float64),), p=p)
-        yield Case(estimate="accuracy", data=f"p = {p}", draw=plain, statistic=share_of_items, truth=p)
+        yield Case("accuracy", f"p = {p}", plain, share_of_items, p)
         for alike in (0.1, 0.5, 0.9):
             drawn: Draw = partial(trials, p=p, alike=alike)
             data = f"p = {p}, two orders, intraclass r = {alike}"
-            yield Case(estimate="accuracy pooled", data=data, draw=drawn, statistic=share_of_trials, truth=p)
-    yield Case(
-        estimate="accuracy", data="a fifth ties", draw=partial(half_credit, p=0.75), statistic=share_of_items, truth=0.7
-    )
+            yield Case("accuracy pooled", data, drawn, share_of_trials, p)
+    yield Case("accuracy", "a fifth ties", partial(half_credit, p=0.75), share_of_items, 0.7)
     for spread in (0.1, 0.24):
         data = f"ten paradigms, always these, p = .75 +- {spread}"
-        yield Case(
-            estimate="accuracy", data=data, draw=partial(strata, spread=spread), statistic=share_of_items, truth=0.75
-        )
-    yield Case(
-        estimate="accuracy (no claim: see text)",
-        data="ten paradigms drawn anew",
-        draw=drawn_paradigms,
-        statistic=share_of_items,
-        truth=0.75,
-    )
+        yield Case("accuracy", data, partial(strata, spread=spread), share_of_items, 0.75)
+    yield Case("accuracy (no claim: see text)", "ten paradigms drawn anew", drawn_paradigms, share_of_items, 0.75)
     data = "p = .5, order bias .3 (two orders)"
     drawn = partial(biased_trials, p=0.5, bias=0.3)
-    yield Case(estimate="accuracy pooled", data=data, draw=drawn, statistic=share_of_trials, truth=0.5)
+    yield Case("accuracy pooled", data, drawn, share_of_trials, 0.5)
     for p in (0.03, 0.3):
         drawn = partial(texts_without_answer, p=p)
-        yield Case(estimate="unparsed", data=f"p = {p}, two texts", draw=drawn, statistic=share_of_items, truth=p)
+        yield Case("unparsed", f"p = {p}, two texts", drawn, share_of_items, p)
     for p in (0.75, 0.97):
         drawn = partial(trials, p=p, alike=0.5)
-        yield Case(estimate="group interval", data=f"p = {p}, two orders", draw=drawn, statistic=group_share, truth=p)
-    yield Case(
-        estimate="human agreement, pooled",
-        data="p = .9, items of 1 to 9 raters",
-        draw=rated,
-        statistic=share_of_trials,
-        truth=0.9,
-    )
+        yield Case("group interval", f"p = {p}, two orders", drawn, group_share, p)
+    yield Case("human agreement, pooled", "p = .9, items of 1 to 9 raters", rated, share_of_trials, 0.9)
 
 
 def group_share(credit: FloatArray, items: FloatArray) -> Estimate:
-    """Return the interval of a group of items of two trials."""
     means = np.bincount(items.astype(np.int64), weights=credit) / 2
     return wilson_by_group(means, np.zeros(means.size, dtype=np.int64), 1)[0]
 
@@ -224,58 +196,46 @@ def rated(rng: np.random.Generator, n: int) -> tuple[FloatArray, FloatArray]:
 
 
 def choices() -> Iterator[Case]:
-    """Yield kappa, raw agreement, differences of accuracies and balanced accuracy."""
     for p, q in ((0.5, 0.5), (0.75, 0.65), (0.97, 0.97)):
         for r in (0.0, 0.7, 0.95):
             drawn: Draw = partial(binary_pair, p=p, q=q, r=r)
             data = f"p = {p} and {q}, latent r = {r}"
             for name, statistic in (("kappa", cohens_kappa), ("raw agreement", raw_agreement)):
-                yield Case(estimate=name, data=data, draw=drawn, statistic=statistic, truth=truth_of(statistic, drawn))
-            yield Case(estimate="paired difference", data=data, draw=drawn, statistic=difference, truth=p - q)
+                yield Case(name, data, drawn, statistic, truth_of(statistic, drawn))
+            yield Case("paired difference", data, drawn, difference, p - q)
     for good, bad in ((0.8, 0.6), (0.97, 0.97), (0.97, 0.6)):
         drawn = partial(judged, good=good, bad=bad)
-        yield Case(
-            estimate="balanced accuracy",
-            data=f"yes to good {good}, no to bad {bad}",
-            draw=drawn,
-            statistic=balanced,
-            truth=(good + bad) / 2,
-        )
+        yield Case("balanced accuracy", f"yes to good {good}, no to bad {bad}", drawn, balanced, (good + bad) / 2)
 
 
 def difference(a: FloatArray, b: FloatArray) -> Estimate:
-    """Return the paired difference in accuracy."""
     return paired_difference((a - b) / 2)
 
 
 def balanced(answers: FloatArray, is_good: FloatArray, items: FloatArray) -> Estimate:
-    """Return the balanced accuracy of pairs."""
     return balanced_accuracy(answers, is_good, items=items)
 
 
 def areas_and_means() -> Iterator[Case]:
-    """Yield AUC, mean log P and the means of models."""
     for shift in (0.0, 1.0, 2.7):
         for heavy in (False, True):
             drawn: Draw = partial(message_pairs, shift=shift, heavy=heavy)
             data = f"pairs, {'t3' if heavy else 'normal'}, shift {shift}"
             truth = 0.5 if shift == 0 else truth_of(area, drawn)
-            yield Case(estimate="auc", data=data, draw=drawn, statistic=area, truth=truth)
+            yield Case("auc", data, drawn, area, truth)
     tied: Draw = partial(tied_pairs, shift=1.0)
-    yield Case(estimate="auc", data="pairs, tied (rounded)", draw=tied, statistic=area, truth=truth_of(area, tied))
+    yield Case("auc", "pairs, tied (rounded)", tied, area, truth_of(area, tied))
     for kind in ("normal", "heavy-tailed (t3)", "tied (rounded)", "skewed (gamma, shape 4)"):
         drawn = partial(one_column, kind=kind)
-        yield Case(estimate="mean log P", data=kind, draw=drawn, statistic=mean_of_items, truth=-5.0)
+        yield Case("mean log P", kind, drawn, mean_of_items, -5.0)
 
 
 def tied_pairs(rng: np.random.Generator, n: int, *, shift: float) -> tuple[FloatArray, ...]:
-    """Return rounded scores of pairs."""
     good, bad = message_pairs(rng, n, shift=shift)
     return np.round(good), np.round(bad)
 
 
 def area(good: FloatArray, bad: FloatArray) -> Estimate:
-    """Return the area of pairs."""
     return auc(pooled_pairs(good, bad))
 
 
@@ -287,7 +247,6 @@ def probed(rng: np.random.Generator, n: int, *, shift: float) -> tuple[FloatArra
 
 
 def probe(states: FloatArray, labels: FloatArray, folds: FloatArray) -> Estimate:
-    """Return the F1 of a probe of one layer."""
     return fold_mean(cross_validated(states, [labels], folds.astype(np.int64))[0].f1, n=len(states) // 2)
 
 
@@ -295,17 +254,16 @@ def probes() -> Iterator[Case]:
     """Yield F1 of one layer; the truth is the mean of 400 probes trained on as many pairs, n by n."""
     for shift in (0.0, 1.5):
         yield Case(
-            estimate="probe F1",
-            data="no difference" if shift == 0 else "F1 about .77",
-            draw=partial(probed, shift=shift),
-            statistic=probe,
-            truth=np.nan,
+            "probe F1",
+            "no difference" if shift == 0 else "F1 about .77",
+            partial(probed, shift=shift),
+            probe,
+            np.nan,
             fewest_runs=20,
         )
 
 
 def cases() -> Iterator[Case]:
-    """Yield everything, in the order of the tables."""
     yield from shares()
     yield from choices()
     yield from correlations()
@@ -320,5 +278,4 @@ def at_size(case: Case, n: int, *, runs: int) -> Coverage:
         return coverage(case, n, runs=mine)
     rng = np.random.default_rng(n)
     truth = float(np.mean([case.statistic(*case.draw(rng, n)).value for _ in range(mine)]))
-    return coverage(Case(estimate=case.estimate, data=case.data, draw=case.draw, statistic=case.statistic, truth=truth),
-                    n, runs=mine)  # fmt: skip
+    return coverage(replace(case, truth=truth), n, runs=mine)

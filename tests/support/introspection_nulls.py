@@ -38,8 +38,6 @@ _CLUSTER = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Weights:
-    """Of each model, shape (models,)."""
-
     common: NDArray[np.float64]
     family: NDArray[np.float64]
     own: NDArray[np.float64]

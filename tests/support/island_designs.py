@@ -33,7 +33,6 @@ HEADER = ("participant", "ItemType", "type", "item", "structure", "distance", "s
 
 
 def sentence(item: int, structure: str, distance: str) -> str:
-    """Return the sentence of an item set in a condition."""
     that, thinks = ("that", "think") if structure == "non-island" else ("whether", "wonder")
     if distance == "short":
         return f"Who {thinks}s {that} {NAMES[item]} {VERBS[item]} the {THINGS[item]}?"
@@ -69,7 +68,6 @@ def judgments(
 
 
 def write(folder: Path, rows: list[dict[str, str]], name: str = "islands", map_text: str = MAP) -> Path:
-    """Write a table with its map beside it; return the table."""
     lines = [",".join(HEADER), *(",".join(row[column] for column in HEADER) for row in rows)]
     path = folder / f"{name}.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

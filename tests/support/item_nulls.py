@@ -14,8 +14,6 @@ Shares = dict[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """What is made: items in paradigms, models in families."""
-
     n_models: int
     n_paradigms: int
     n_each: int
@@ -93,7 +91,6 @@ def outcome(rng: np.random.Generator, design: Design, *, with_curves: bool = Tru
 
 
 def means(design: Design, *, n_runs: int, seed: int = 0) -> Shares:
-    """Return the mean of each outcome over runs."""
     if n_runs < 1:
         raise BankError(f"{n_runs} runs; expected at least one")
     runs = [outcome(np.random.default_rng([seed, nth]), design) for nth in range(n_runs)]

@@ -101,7 +101,6 @@ def multiverse_tables(
 
 
 def curve(tables: list[ScoredFrame], claim: str = ASKING, *, n_draws: int = 199, seed: int = 0) -> Curve:
-    """The specification curve of a claim."""
     requested = claim_of(claim, methods=[x.method for x in layouts_of(tables)], models=[t.model for t in tables])
     named = tables[0].frame[tables[0].frame["paradigm"].notna()]
     paradigms = {("toy", i): p for i, p in zip(named["item_id"], named["paradigm"], strict=True)}
@@ -110,7 +109,6 @@ def curve(tables: list[ScoredFrame], claim: str = ASKING, *, n_draws: int = 199,
 
 
 def deciding(result: Curve) -> CurveTest:
-    """The test that the verdict is from."""
     return result.tests.get("paradigms") or result.tests["items"]
 
 

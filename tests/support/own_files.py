@@ -21,8 +21,6 @@ from pairbank.builders.schema.validation import Validator
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """What a file was read as, and what was said about it."""
-
     rows: list[dict[str, Any]]
     said: str
 
@@ -43,7 +41,6 @@ def read(path: Path, **options: Any) -> Read:  # noqa: ANN401 - the fields of Ta
 
 
 def parquet(columns: Mapping[str, Sequence[Any]] | pa.Table) -> bytes:
-    """Return a parquet file."""
     out = io.BytesIO()
     pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(dict(columns)), out)
     return out.getvalue()

@@ -23,8 +23,6 @@ MEAN, SPREAD = 0.6, 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """Shares of runs."""
-
     items: float
     """Whose interval over items holds the truth."""
     paradigms: float
@@ -94,7 +92,6 @@ def nested(
 
 
 def truths(shared: float) -> dict[str, float]:
-    """Return the true value of each estimate for normal data, over all paradigms."""
     p = float(norm.cdf(MEAN / np.hypot(1, SPREAD)))
     limit = MEAN / np.hypot(1, SPREAD)
     both = float(multivariate_normal([0, 0], [[1, shared], [shared, 1]], allow_singular=True).cdf([limit, limit]))
@@ -241,14 +238,12 @@ class Solved:
     """The accuracy on paradigms that fail."""
 
     def drawn(self, rng: np.random.Generator, n: int) -> FloatArray:
-        """Return the true accuracies of n paradigms."""
         size = self.mean * (1 - self.mean) / self.sd**2 - 1 if self.sd else np.inf
         good = rng.beta(self.mean * size, (1 - self.mean) * size, n) if self.sd else np.full(n, self.mean)
         return np.where(rng.random(n) < self.failing, self.failed, good)
 
     @property
     def truth(self) -> float:
-        """The accuracy over all paradigms."""
         return (1 - self.failing) * self.mean + self.failing * self.failed
 
 

@@ -78,7 +78,6 @@ def pooled_modelled(rng: np.random.Generator, *, n: int, first: float) -> bool:
 
 
 def _modelled(credit: list[FloatArray]) -> bool:
-    """Return whether models differ over twenty paradigms."""
     units = [f"p{k % 20}" for k in range(credit[0].size)]
     cells = [cells_of(one, units=units, method="m", model=name) for one, name in zip(credit, "ab", strict=True)]
     (effect,) = fit_mixed(pd.concat(cells, ignore_index=True)).effects

@@ -16,7 +16,6 @@ RIGHT = 0.87
 
 
 def people(rng: np.random.Generator, *, n: int, n_raters: int) -> FloatArray:
-    """Return choices of raters who are each right with the probability `RIGHT`."""
     return np.where(rng.random((n, n_raters)) < RIGHT, 1.0, -1.0)
 
 

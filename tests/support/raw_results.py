@@ -22,12 +22,10 @@ IBEX = ("Time results were received", "MD5 hash of participant's IP address", "C
 
 
 def rating(n: int, condition: str, rater: int) -> int:
-    """Return the rating from 1 to 7 of one person."""
     return max(1, min(7, (6 if condition == "good" else 2) + (n + rater) % 3 - 1))
 
 
 def means(*, lowest: int = 1) -> dict[str, float]:
-    """Return sentence -> mean rating."""
     values = {s: [rating(n, c, r) for r in range(len(PEOPLE))] for n, c, s in ITEMS}
     return {s: sum(rated) / len(rated) - 1 + lowest for s, rated in values.items()}
 
@@ -84,7 +82,6 @@ def qualtrics(path: Path, labels: Sequence[str] = ()) -> None:
 
 
 def jspsych(who: int, *, with_id: bool) -> list[dict[str, Any]]:
-    """Return the trials of one person."""
     trials: list[dict[str, Any]] = [
         {"rt": 4000, "stimulus": "<p>Welcome.</p>", "response": " ", "trial_type": "html-keyboard-response",
          "trial_index": 0}
@@ -98,7 +95,6 @@ def jspsych(who: int, *, with_id: bool) -> list[dict[str, Any]]:
 
 
 def jspsych_csv(path: Path, people: Iterable[int], *, with_id: bool) -> None:
-    """Write the trials of some people in one file."""
     trials = [trial for who in people for trial in jspsych(who, with_id=with_id)]
     columns = list(dict.fromkeys(name for trial in trials for name in trial))
     _write(path, [columns, *([trial.get(name, "") for name in columns] for trial in trials)])
@@ -186,7 +182,6 @@ def jatos_lines(path: Path) -> None:
 
 
 def write(program: str, folder: Path) -> Path:
-    """Write the results of a program, and return their path."""
     path = folder / {"jatos_lines": "results.txt", "jspsych.json": "results.json", "jspsych_folder": "people"}.get(
         program, f"results.{'zip' if program in ('osf', 'jatos') else 'csv'}"
     )

@@ -72,7 +72,6 @@ def joined_times(
 
 
 def reading_tables(table: pd.DataFrame) -> list[ScoredFrame]:
-    """Return the tables that the analysis takes: one per model."""
     return [
         ScoredFrame(corpus="stories", model=str(model), frame=rows, layouts=())
         for model, rows in table.groupby("model", sort=False)

@@ -30,7 +30,6 @@ VERBS = ("sees", "draws", "finds", "helps", "calls", "likes", "meets")
 
 
 def own_pairs() -> pd.DataFrame:
-    """Return pairs of ours, with mean ratings."""
     rows = [(p, n) for p, size in enumerate(SIZES) for n in range(size)]
     return pd.DataFrame(
         {
@@ -47,7 +46,6 @@ def own_pairs() -> pd.DataFrame:
 
 
 def release_bank(folder: Path) -> Path:
-    """Write the bank as this version writes it."""
     own_pairs().to_csv(file := folder.parent / "own.csv", index=False)
     pairs = [pairbank.load_corpus(file), pairbank.load_corpus("starter", subset="plausibility", limit=1)]
     sentences = [labelled(9), rated(15, language="de")]

@@ -33,7 +33,6 @@ def predictions(
 
 
 def access_rates(sizes: tuple[int, ...], n_models: int, *, access: float, n_runs: int, seed: int) -> dict[str, float]:
-    """Return how often access is claimed, denied, and how often self is right more often than others."""
     rng, said = np.random.default_rng(seed), dict.fromkeys(("claimed", "denied", "self above others"), 0.0)
     for _ in range(n_runs):
         rows = predictions(sizes, n_models, rng, access=access)

@@ -222,7 +222,6 @@ def _any_differ(made: FloatArray, *, first_alone: bool = False) -> bool:
 
 
 def rate(said: Said, *, runs: int, seed: int = 0) -> float:
-    """Return the share of runs in which a sentence is said."""
     rng = np.random.default_rng(seed)
     said(np.random.default_rng(seed))  # imports what it needs
     gc.freeze()  # statsmodels collects garbage in every call of Holm's correction: a tenth of a second

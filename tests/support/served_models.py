@@ -28,7 +28,6 @@ def models_here(folder: Path) -> Here:
 
 @contextmanager
 def serving(here: Here) -> Iterator[Serve]:
-    """Yield what serves models; in the end all servers are gone."""
     with ExitStack() as stack:
 
         def run(model: str = "llama", **how: Any) -> tuple[CompletionsServer, str]:  # noqa: ANN401 - its fields
@@ -50,7 +49,6 @@ def first_tokens(scorer: Any, question: str, n: int = 20) -> list[tuple[int, str
 
 
 def with_other_weights(model: torch.nn.Module) -> torch.nn.Module:
-    """Return a copy of a model with other weights."""
     result = copy.deepcopy(model)
     with torch.no_grad():
         for parameter in result.parameters():

@@ -59,7 +59,6 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def hard(chromium: Browser, hard_address: str) -> Iterator[Shown]:
-    """Return a page of the hard bank's site."""
     from site_pages import shown
 
     with shown(chromium, hard_address) as page:

@@ -46,7 +46,6 @@ def run_in_node(script: str, value: Any = None, *, app: Path, site: Path | None 
 
 @contextlib.contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """Serve a site; yield its address."""
     with SiteServer(folder) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -57,8 +56,6 @@ def serving(folder: Path) -> Iterator[str]:
 
 @dataclass(kw_only=True)
 class Shown:
-    """A page of a site."""
-
     page: Page
     address: str
     asked: list[str] = field(default_factory=list)
@@ -70,11 +67,9 @@ class Shown:
         self.page.wait_for_selector(".pb-panel")
 
     def text(self) -> str:
-        """Return the panel's text."""
         return self.page.locator(".pb-panel").inner_text()
 
     def choose(self, label: str, option: str) -> None:
-        """Choose in a control, and wait for what comes of it."""
         self.settled(lambda: self.control(label).select_option(label=option))
 
     def control(self, label: str) -> Locator:
@@ -83,11 +78,9 @@ class Shown:
         return self.page.locator(".pb-field:not([hidden])").filter(has=named).locator("select, input")
 
     def go(self, tab: str) -> None:
-        """Open a tab."""
         self.settled(lambda: self.page.get_by_role("tab", name=tab, exact=True).click())
 
     def settled(self, act: Any) -> None:  # noqa: ANN401 - any function without arguments
-        """Do something, and wait until the panel is another one."""
         self.page.evaluate("document.querySelector('.pb-panel').dataset.old = 1")
         act()
         self.page.wait_for_selector(".pb-panel:not([data-old])")

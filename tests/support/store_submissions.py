@@ -51,7 +51,6 @@ def submission(file: Path, who: str, **record: Any) -> dict[str, bytes]:  # noqa
 
 
 def put(store: Path, files: Mapping[str, bytes]) -> Path:
-    """Put files into a store's folder; return the first one's path."""
     for path, data in files.items():
         (store / path).parent.mkdir(parents=True, exist_ok=True)
         (store / path).write_bytes(data)
@@ -59,12 +58,10 @@ def put(store: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def propose(repo_id: str, files: Mapping[str, bytes], *, title: str = "Add scores") -> None:
-    """Open a pull request that adds files."""
     operations = [CommitOperationAdd(path, data) for path, data in files.items()]
     HfApi().create_commit(repo_id, operations, commit_message=title, repo_type="dataset", create_pr=True)
 
 
 def clone(repo_id: str, folder: Path) -> Path:
-    """Return a new download of a store."""
     shutil.rmtree(folder, ignore_errors=True)
     return Path(HfApi().snapshot_download(repo_id, repo_type="dataset", local_dir=folder))

@@ -32,7 +32,6 @@ def run_study(
     progress: ProgressOf = silent,
     downloads: Callable[[DownloadProgress], None] | None = None,
 ) -> tuple[Path, Report]:
-    """Build, score, report and write the bank of a study; return its folder and report."""
     plan = planned(study, models, out, data_dir=data_dir, unigrams=unigrams, downloads=downloads)
     return run_plan(plan, command=command, progress=progress)
 
@@ -47,7 +46,6 @@ OVER_MODELS = (
 
 
 def hashes(bank: Path) -> dict[str, str]:
-    """Return a hash of each file of items, scores, ratings and probes."""
     folders = ("data", "scores", "ratings", "probes")
     paths = sorted(path for name in folders for path in (bank / name).rglob("*.parquet"))
     return {path.relative_to(bank).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}

@@ -35,7 +35,6 @@ def rated_items() -> datasets.Dataset:
 
 @pytest.fixture(scope="session")
 def three_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the bank; whoever changes it makes a copy."""
     corpora = (rated_items(), pairbank.load_corpus("starter", subset="concepts", limit=1))
     scored = [pairbank.score(items, FakeScorer(name=name), methods=METHODS) for items in corpora for name in MODELS]
     return pairbank.write_bank(
@@ -48,7 +47,6 @@ def three_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copied(three_models: Path, tmp_path: Path) -> Callable[[], Path]:
-    """Return a function that copies the bank of three models."""
     import shutil
 
     def copy() -> Path:

@@ -57,8 +57,6 @@ SIZES: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tiny:
-    """One architecture: how to make it, and what its batches do."""
-
     model_class: str
     config: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: str = "wordpiece"
@@ -196,7 +194,6 @@ SEQ2SEQ: Mapping[str, Tiny] = {
 
 
 def made(tiny: Tiny, folder: Path) -> Path:
-    """Write a random model and its tokenizer as one folder of the transformers format."""
     tokenizer = _tokenizer(tiny.tokenizer)
     model_class = getattr(transformers, tiny.model_class)
     config = _config(tiny, model_class, len(tokenizer) + 3, tokenizer)

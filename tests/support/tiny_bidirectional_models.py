@@ -123,7 +123,6 @@ def _words(text: str) -> list[tuple[str, tuple[int, int]]]:
 
 
 def saved(model: Any, tokenizer: Any, folder: Path) -> Path:  # noqa: ANN401
-    """Write a model and its tokenizer to a folder."""
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

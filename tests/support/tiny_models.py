@@ -24,8 +24,6 @@ Batching = Literal["packed", "window", "padded"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Architecture:
-    """One row of the table: how to make it, and how it must be scored."""
-
     model_class: str
     config: Mapping[str, Any]
     batching: Batching
@@ -37,7 +35,6 @@ class Architecture:
 
 
 def _rope(**more: Any) -> dict[str, Any]:  # noqa: ANN401 - config values
-    """Return the config of a Llama-like model."""
     return {
         "hidden_size": HIDDEN,
         "intermediate_size": 48,
@@ -51,7 +48,6 @@ def _rope(**more: Any) -> dict[str, Any]:  # noqa: ANN401 - config values
 
 
 def _gpt(**more: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the config of a GPT-2-like model."""
     return {"n_embd": HIDDEN, "n_layer": LAYERS, "n_head": HEADS, "n_positions": MAX_LENGTH, **more}
 
 
@@ -203,7 +199,6 @@ def tiny_model(architecture: Architecture, *, vocab_size: int, seed: int = 0) ->
 
 
 def saved_model(architecture: Architecture, folder: Path) -> Path:
-    """Write a random model and its tokenizer as one folder of the transformers format."""
     tokenizer = TOKENIZERS[architecture.tokenizer]()
     tiny_model(architecture, vocab_size=len(tokenizer)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -211,7 +206,6 @@ def saved_model(architecture: Architecture, folder: Path) -> Path:
 
 
 def tiny_info(backend: str = "causal-packed", **changed: Any) -> ModelInfo:  # noqa: ANN401 - facts of a model
-    """Return what is known of a tiny model that was loaded by hand."""
     facts: dict[str, Any] = dict.fromkeys(("name", "model_id"), "tiny") | dict.fromkeys(("bos_id", "max_length"))
     facts |= {"revision": "0", "architecture": "", "dtype": "float32", "quantisation": "", "device": "cpu"}
     return ModelInfo(**facts | {"backend": backend, "prompt_format": "base", "bos_policy": "auto"} | changed)

@@ -17,7 +17,6 @@ NAMES = ["an-organisation/Some-Long-Model-Name-7B-Instruct-v0.3", "bert-base-mul
 
 @pytest.fixture(autouse=True)
 def _terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make rich take the output for a terminal of 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -11,8 +11,6 @@ from pairbank.scoring.api.model import ScoringStats, WorkerStats
 
 
 class Clock:
-    """A clock that is set by hand."""
-
     now = 100.0
 
     def __call__(self) -> float:

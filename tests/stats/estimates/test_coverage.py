@@ -25,44 +25,18 @@ RUNS = 400
 """Two standard errors of a coverage of .95 are .022."""
 CASES = (
     # Fisher's own interval covers .73 here
-    Case(estimate="pearson", data="heavy", draw=partial(heavy_pair, r=0.5), statistic=pearson, truth=0.5),
-    Case(estimate="spearman", data="heavy", draw=partial(heavy_pair, r=0.0), statistic=spearman, truth=0.0),
+    Case("pearson", "heavy", partial(heavy_pair, r=0.5), pearson, 0.5),
+    Case("spearman", "heavy", partial(heavy_pair, r=0.0), spearman, 0.0),
     # trials taken as independent cover .84
-    Case(
-        estimate="pooled", data="alike", draw=partial(trials, p=0.75, alike=0.8), statistic=share_of_trials, truth=0.75
-    ),
+    Case("pooled", "alike", partial(trials, p=0.75, alike=0.8), share_of_trials, 0.75),
     # items taken as right or wrong cover .99
-    Case(
-        estimate="pooled",
-        data="biased",
-        draw=partial(biased_trials, p=0.5, bias=0.3),
-        statistic=share_of_trials,
-        truth=0.5,
-    ),
+    Case("pooled", "biased", partial(biased_trials, p=0.5, bias=0.3), share_of_trials, 0.5),
     # the percentile bootstrap covers .80 to .90 in these three
-    Case(
-        estimate="difference",
-        data="near 1",
-        draw=partial(binary_pair, p=0.97, q=0.9, r=0.0),
-        statistic=difference,
-        truth=0.07,
-    ),
-    Case(estimate="auc", data="null", draw=partial(message_pairs, shift=0.0), statistic=area, truth=0.5),
-    Case(
-        estimate="mean log P",
-        data="heavy",
-        draw=partial(one_column, kind="heavy-tailed (t3)"),
-        statistic=mean_of_items,
-        truth=-5.0,
-    ),
+    Case("difference", "near 1", partial(binary_pair, p=0.97, q=0.9, r=0.0), difference, 0.07),
+    Case("auc", "null", partial(message_pairs, shift=0.0), area, 0.5),
+    Case("mean log P", "heavy", partial(one_column, kind="heavy-tailed (t3)"), mean_of_items, -5.0),
     # phi of two median splits of normal variables that correlate at .7: 2 / pi * arcsin(.7)
-    Case(
-        estimate="kappa",
-        data="middling",
-        draw=partial(binary_pair, p=0.5, q=0.5, r=0.7),
-        statistic=cohens_kappa,
-        truth=2 / np.pi * np.arcsin(0.7),
-    ),
+    Case("kappa", "middling", partial(binary_pair, p=0.5, q=0.5, r=0.7), cohens_kappa, 2 / np.pi * np.arcsin(0.7)),
 )
 
 
@@ -80,12 +54,10 @@ def test_a_case_that_does_not_cover_is_seen() -> None:
         half = (whole.high - whole.low) / 6
         return Estimate(value=whole.value, low=whole.value - half, high=whole.value + half, n=whole.n, method="narrow")
 
-    case = Case(estimate="narrow", data="normal", draw=partial(one_column, kind="normal"), statistic=narrow, truth=-5.0)
+    case = Case("narrow", "normal", partial(one_column, kind="normal"), narrow, -5.0)
     assert 0.4 < coverage(case, 50, runs=RUNS).held < 0.6
 
 
 def test_without_any_interval_there_is_no_coverage() -> None:
-    case = Case(
-        estimate="one item", data="p = .5", draw=lambda _, n: (np.full(n, 0.5),), statistic=share_of_items, truth=0.5
-    )
+    case = Case("one item", "p = .5", lambda _, n: (np.full(n, 0.5),), share_of_items, 0.5)
     assert coverage(case, 1, runs=3).given == 0.0
