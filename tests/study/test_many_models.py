@@ -21,13 +21,13 @@ from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.options import LoadOptions
 from pairbank.scoring.run.units import Part
-from pairbank.study.declaration import CorpusChoice, Study, load_study, with_corpora
+from pairbank.study.declaration import CorpusChoice, load_study, with_corpora
 from pairbank.study.model_list import ModelChoice, choice_of
 from pairbank.study.one_model import Failure, loaded
 from pairbank.study.preflight import planned
 from pairbank.study.run import run_plan
 from pairbank.study.scored_files import score_study_part
-from study_runs import run_study
+from study_runs import run_study, small_study
 from tiny_models import ARCHITECTURES, saved_model
 
 FAMILIES = ("gpt2", "llama", "qwen2")
@@ -43,11 +43,6 @@ def _broken(folder: Path) -> Path:
     folder.mkdir()
     (folder / "config.json").write_text("{}", encoding="utf-8")
     return folder
-
-
-def _study(**more: Any) -> Study:  # noqa: ANN401 - fields of a study
-    corpora = (CorpusChoice(name="starter", subset="minimal-pairs", limit=1),)
-    return Study(name="mine", title="Mine", corpora=corpora, methods=("direct",), n_resamples=20, **more)
 
 
 def _written(folder: Path) -> Path:
@@ -90,7 +85,7 @@ def test_a_model_is_gone_before_the_next_is_loaded(folders: dict[str, Path], tmp
     models = [choice_of(str(folder)) for folder in folders.values()]
     models.insert(1, short)
     failures: list[Failure] = []
-    plan = planned(_study(probe=("phenomenon",)), models, tmp_path / "bank")
+    plan = planned(small_study(probe=("phenomenon",)), models, tmp_path / "bank")
     run_plan(plan, load=load, failed=failures.append)
     assert [failure.model for failure in failures] == ["tiny-short"]
     gc.collect()
@@ -148,7 +143,7 @@ def test_a_run_into_a_bank_with_other_models_reports_on_all_of_them(tmp_path: Pa
 @pytest.mark.ci
 def test_one_corpus_that_cannot_be_scored_leaves_the_others(tmp_path: Path) -> None:
     (tmp_path / "long.csv").write_text(f"good,bad\n{'A b. ' * 30},B a.\n", encoding="utf-8")
-    study = replace(_study(), corpora=(CorpusChoice(name=str(tmp_path / "long.csv")), *_study().corpora))
+    study = replace(small_study(), corpora=(CorpusChoice(name=str(tmp_path / "long.csv")), *small_study().corpora))
     models = [FakeScorer(name="short", max_length=120), FakeScorer(name="roomy")]
     folder, made = run_study(study, models, tmp_path / "bank")
     assert any(note.startswith("Failed: short was not scored on long: ") for note in made.warnings)
@@ -158,7 +153,7 @@ def test_one_corpus_that_cannot_be_scored_leaves_the_others(tmp_path: Path) -> N
 def test_a_run_of_which_nothing_is_left_says_why_for_each_model(tmp_path: Path) -> None:
     broken = [_broken(tmp_path / name) for name in ("a", "b")]
     with pytest.raises(StudyError, match=r"mine: nothing was scored. a was not loaded: .* b was not loaded: "):
-        run_study(_study(), [choice_of(str(folder)) for folder in broken], tmp_path / "bank")
+        run_study(small_study(), [choice_of(str(folder)) for folder in broken], tmp_path / "bank")
     assert not (tmp_path / "bank").exists()
 
 
@@ -239,7 +234,9 @@ def test_each_corpus_of_a_study_can_have_its_own_embedder_and_counts(tmp_path: P
     )
     english = CorpusChoice(name="starter", subset="minimal-pairs", language="en", limit=1, minimalness="")
     study = replace(
-        _study(minimalness="edits", unigrams_from=("starter",)), corpora=(chinese, english), methods=("direct", "slor")
+        small_study(minimalness="edits", unigrams_from=("starter",)),
+        corpora=(chinese, english),
+        methods=("direct", "slor"),
     )
     folder, _ = run_study(study, [FakeScorer(name=x) for x in "abc"], tmp_path / "bank")
     for name in "abc":
@@ -270,7 +267,7 @@ def test_workers_of_one_model_are_gone_before_those_of_the_next_begin(tmp_path: 
         yield loaded(ModelChoice(id=model, options=options))
         events.append(f"{model} ends")
 
-    plan = planned(_study(), [choice_of(f"fake:{name}") for name in "abc"], tmp_path / "bank")
+    plan = planned(small_study(), [choice_of(f"fake:{name}") for name in "abc"], tmp_path / "bank")
     with Loader(cluster=cluster) as loader:
         run_plan(plan, load=loader.load)
     assert events == [f"fake:{name} {what}" for name in "abc" for what in ("begins", "ends")]
@@ -279,7 +276,7 @@ def test_workers_of_one_model_are_gone_before_those_of_the_next_begin(tmp_path: 
 
 def test_a_part_of_a_run_is_of_all_its_models_and_fits_the_others(tmp_path: Path) -> None:
     models = [choice_of(f"fake:{name}") for name in "abc"]
-    plan = planned(_study(), models, tmp_path / "bank")
+    plan = planned(small_study(), models, tmp_path / "bank")
     done = [[part.n_units for part in score_study_part(plan, Part(number=i, of=2))] for i in (1, 2)]
     assert done == [[1, 0, 1], [0, 1, 0]]
     assert not (tmp_path / "bank").exists()

@@ -12,18 +12,12 @@ from command_line import completed
 from pairbank.errors import BankError, ModelLoadError, PairbankError, StudyError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.prompt import PromptError
-from pairbank.study.declaration import CorpusChoice, Study, load_study
+from pairbank.study.declaration import CorpusChoice, limited, load_study
 from pairbank.study.model_list import ModelChoice, choice_of
 from pairbank.study.preflight import planned
-from study_runs import run_study
+from study_runs import SMALL, run_study, small_study
 
 MODELS = (choice_of("fake:a"), choice_of("fake:b"), choice_of("fake:c"))
-SMALL = CorpusChoice(name="starter", subset="minimal-pairs", limit=1)
-
-
-def _study(**more: Any) -> Study:  # noqa: ANN401 - fields of a study
-    fields = {"name": "mine", "title": "Mine", "corpora": (SMALL,), "methods": ("direct",), "n_resamples": 20}
-    return Study(**{**fields, **more})
 
 
 @pytest.mark.parametrize(
@@ -45,7 +39,7 @@ def test_a_study_that_cannot_be_run_is_refused_before_a_model_is_loaded(
     change: dict[str, Any], error: type[PairbankError], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(error, match=message):
-        run_study(_study(**change), [_never_loaded()], tmp_path / "bank")
+        run_study(small_study(**change), [_never_loaded()], tmp_path / "bank")
     assert not (tmp_path / "bank").exists()
 
 
@@ -67,7 +61,7 @@ def test_a_folder_that_can_be_no_bank_is_refused_before_a_model_is_loaded(tmp_pa
         (Path("/dev/null"), "is not a bank .no folder."),
     ):
         with pytest.raises(PairbankError, match=message):
-            run_study(_study(), [_never_loaded()], place)
+            run_study(small_study(), [_never_loaded()], place)
 
 
 def test_a_folder_of_somebody_else_is_refused_before_a_model_is_loaded(
@@ -75,13 +69,13 @@ def test_a_folder_of_somebody_else_is_refused_before_a_model_is_loaded(
 ) -> None:
     monkeypatch.setattr("os.access", lambda _path, _mode: False)  # root may write everywhere
     with pytest.raises(StudyError, match="is not yours to write to; choose another folder"):
-        run_study(_study(), [_never_loaded()], tmp_path / "bank")
+        run_study(small_study(), [_never_loaded()], tmp_path / "bank")
 
 
 def test_models_that_cannot_be_loaded_are_named_all_at_once_as_far_as_their_names_show_it(tmp_path: Path) -> None:
     models = [choice_of("./none"), choice_of("fake:a"), choice_of("fake:b", {"batch_tokens": 0})]
     with pytest.raises(StudyError, match=r"2 of 3 models cannot be loaded.*no folder ./none.*batch_tokens 0 is out of"):
-        run_study(_study(), models, tmp_path / "bank")
+        run_study(small_study(), models, tmp_path / "bank")
 
 
 def test_two_models_of_one_name_are_refused_before_either_is_loaded(tmp_path: Path) -> None:
@@ -89,7 +83,7 @@ def test_two_models_of_one_name_are_refused_before_either_is_loaded(tmp_path: Pa
         (tmp_path / run / "final").mkdir(parents=True)
     models = [choice_of(str(tmp_path / run / "final")) for run in ("run1", "run2")]
     with pytest.raises(StudyError, match="two models would be called 'final'; give one of them another"):
-        run_study(_study(), models, tmp_path / "bank")
+        run_study(small_study(), models, tmp_path / "bank")
 
 
 def test_distances_without_the_package_for_them_are_refused_before_a_model_is_loaded(
@@ -100,23 +94,23 @@ def test_distances_without_the_package_for_them_are_refused_before_a_model_is_lo
         "importlib.util.find_spec", lambda name, *more: None if "sentence" in name else result(name, *more)
     )
     with pytest.raises(ModelLoadError, match=r"mine asks for distances .* minimalness = \"edits\""):
-        run_study(_study(minimalness="default"), [_never_loaded()], tmp_path / "bank")
+        run_study(small_study(minimalness="default"), [_never_loaded()], tmp_path / "bank")
 
 
 @pytest.mark.ci
 def test_a_bank_whose_models_were_scored_otherwise_is_refused_before_a_model_is_loaded(tmp_path: Path) -> None:
-    run_study(_study(), [FakeScorer(name=name) for name in "abc"], tmp_path / "bank")
+    run_study(small_study(), [FakeScorer(name=name) for name in "abc"], tmp_path / "bank")
     with pytest.raises(StudyError, match=r"'starter': the bank has a, scored with direct, and this run scores with "):
-        run_study(_study(methods=("direct", "mean_logprob")), [_never_loaded()], tmp_path / "bank")
+        run_study(small_study(methods=("direct", "mean_logprob")), [_never_loaded()], tmp_path / "bank")
     larger = replace(SMALL, limit=2)
     with pytest.raises(StudyError, match=r"the bank has a, scored on other items \(\d+\) than those of this run"):
-        run_study(_study(corpora=(larger,)), [_never_loaded()], tmp_path / "bank")
-    assert planned(_study(), MODELS, tmp_path / "bank").stored == {"starter": ["a", "b", "c"]}
+        run_study(small_study(corpora=(larger,)), [_never_loaded()], tmp_path / "bank")
+    assert planned(small_study(), MODELS, tmp_path / "bank").stored == {"starter": ["a", "b", "c"]}
 
 
 def test_texts_that_may_not_be_published_and_columns_to_probe_by_are_told_beforehand(tmp_path: Path) -> None:
     (tmp_path / "private.csv").write_text("good,bad\nA b.,B a.\n", encoding="utf-8")
-    study = _study(corpora=(CorpusChoice(name=str(tmp_path / "private.csv")), SMALL), probe=("negative_type",))
+    study = small_study(corpora=(CorpusChoice(name=str(tmp_path / "private.csv")), SMALL), probe=("negative_type",))
     plan = planned(study, MODELS, tmp_path / "bank")
     (warning,) = plan.warnings
     assert "texts of private may not be published (licence: unknown" in warning
@@ -133,7 +127,8 @@ def test_a_dry_run_prints_what_would_be_done_and_does_nothing(tmp_path: Path) ->
     asked = ("--dry-run", "--model", "fake:a", "--model", "org/b@v1")
     before = run(*asked)
     assert not (tmp_path / "bank").exists()
-    n_items = sum(len(one.items) for one in planned(load_study_limited(), MODELS, tmp_path / "bank").corpora)
+    study = limited(load_study("demo"), 1)
+    n_items = sum(len(corpus.items) for corpus in planned(study, MODELS, tmp_path / "bank").corpora)
     assert f"starter {n_items} " in before
     assert " a no " in before
     assert " b@v1 no " in before
@@ -144,12 +139,6 @@ def test_a_dry_run_prints_what_would_be_done_and_does_nothing(tmp_path: Path) ->
     assert " a yes " in after
     assert " b@v1 no " in after
     assert "which has c too: the report is of all" in after
-
-
-def load_study_limited() -> Study:
-    from pairbank.study.declaration import limited
-
-    return limited(load_study("demo"), 1)
 
 
 @pytest.mark.parametrize(
@@ -168,4 +157,4 @@ def test_a_study_file_that_cannot_be_read_is_explained(written: bytes, message: 
 def test_a_language_that_a_subset_has_not_is_explained(tmp_path: Path) -> None:
     corpora = (CorpusChoice(name="starter", subset="plausibility", language="de"),)
     with pytest.raises(UnknownNameError, match="no language of starter, subset 'plausibility', 'de'"):
-        run_study(_study(corpora=corpora), [_never_loaded()], tmp_path / "bank")
+        run_study(small_study(corpora=corpora), [_never_loaded()], tmp_path / "bank")

@@ -275,19 +275,3 @@ def test_declared_features_of_models_reach_the_analysis_of_introspection(tmp_pat
     assert "same family" in kinds
     with pytest.raises(BankError, match="model 'one' is declared twice"):
         _run(replace(study, models=study.models[:1] * 2), tmp_path)
-
-
-def test_a_misspelt_analysis_is_told_before_anything_is_scored(tmp_path: Path) -> None:
-    study = Study(
-        name="mine",
-        title="Mine",
-        corpora=(CorpusChoice(name="starter", limit=1),),
-        methods=("direct",),
-        analyses=("peple",),
-    )
-
-    def never(_corpus: str, _model: str) -> Progress:
-        raise AssertionError("scoring began")
-
-    with pytest.raises(UnknownNameError, match="no analysis 'peple'; did you mean 'people'"):
-        run_study(study, [FakeScorer()], tmp_path / "bank", progress=never)

@@ -22,10 +22,8 @@ LAPLACE = "mixed-laplace"
 def fit_by_family(answers: pd.DataFrame, *, reference: str, logistic: bool) -> Fitted:
     """Return the fixed effects of `value ~ x * method + (x * method | family)`, of two methods.
 
-    Args:
-        answers: Columns family, method, x, value; of logistic models, value is 0 or 1.
-        reference: The method whose intercept and slope the others are compared with.
-        logistic: Laplace's approximation (`glmer`), else REML (`lmer`) with Satterthwaite's degrees of freedom.
+    Logistic models (of values 0 and 1) are Laplace's approximation (`glmer`), others REML (`lmer`) with Satterthwaite's
+    degrees of freedom.
     """
     cells = answers.groupby([FAMILY, "method", "x"])["value"].agg(["size", "mean", "var"]).reset_index()
     is_other, size = (cells["method"] != reference).to_numpy(dtype=float), cells["x"].to_numpy(dtype=float)

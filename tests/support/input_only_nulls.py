@@ -6,7 +6,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from pairbank.arrays import FloatArray
-from pairbank.errors import BankError
 from pairbank.stats.analyses.introspection.input_only import compare_predictors, input_only
 from pairbank.stats.scored_table.scored_table import DeltaStack
 
@@ -28,13 +27,7 @@ class Design:
 
 
 def made(rng: np.random.Generator, design: Design, own: float) -> tuple[DeltaStack, list[str], list[str]]:
-    """Return deltas of models that share a text effect, and the texts.
-
-    Raises:
-        BankError: There is no paradigm.
-    """
-    if design.n_paradigms < 1:
-        raise BankError("no paradigm")
+    """Return deltas of models that share a text effect, and the texts."""
     paradigms = np.repeat(np.arange(design.n_paradigms), design.n_each)
     paradigms = np.concatenate([np.zeros(design.n_more, dtype=np.int64), paradigms])
     n = paradigms.size

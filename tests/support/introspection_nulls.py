@@ -57,18 +57,11 @@ def made_up_models(
     preference: float = 0.0,
     clusters: NDArray[np.int64] | None = None,
 ) -> tuple[DeltaStack, dict[str, ModelFeatures]]:
-    """Return the deltas of models in families, and what is declared about them.
+    """Return the deltas of models in families (the last one has what is left), and what is declared about them.
 
-    Args:
-        rng: Source of the parts.
-        n_models: Models; the last family has what is left.
-        family_size: Models of a family.
-        n_items: Items.
-        design: What differs between models.
-        privileged: Correlation of the answers to a prompt with the model's own part.
-        n_prompts: Prompts; half of the variance of the noise of answers is the model's over all prompts.
-        preference: Mean of direct differences, so that the filter for disagreed items has work to do.
-        clusters: Number of each item's paradigm, from 0, where items are clustered; None = tens.
+    `privileged` is the correlation of the answers to a prompt with the model's own part; half of the variance of the
+    noise of answers is the model's over all prompts. `preference` is the mean of direct differences, so that the filter
+    for disagreed items has work to do. `clusters` numbers each item's paradigm; None = tens.
     """
     family = np.arange(n_models) // family_size
     drawn = partial(_drawn, rng, design, np.arange(n_items) // _CLUSTER if clusters is None else clusters)

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.special import expit
 
 from pairbank.arrays import FloatArray
-from pairbank.errors import BankError
 from pairbank.stats.measures.item_response import fit_items, negative_items
 
 Shares = dict[str, float]
@@ -66,11 +65,7 @@ def made(rng: np.random.Generator, design: Design) -> Made:
 
 
 def outcome(rng: np.random.Generator, design: Design, *, with_curves: bool = True) -> Shares:
-    """Return what one run shows: shares of covered values, false suspects, and how many reversed items are found.
-
-    Raises:
-        BankError: The design has too few models.
-    """
+    """Return what one run shows: shares of covered values, false suspects, and how many reversed items are found."""
     data = made(rng, design)
     fit = fit_items(data.credit)
     tested = negative_items(data.credit, design_effect=fit.design_effect)
@@ -91,7 +86,5 @@ def outcome(rng: np.random.Generator, design: Design, *, with_curves: bool = Tru
 
 
 def means(design: Design, *, n_runs: int, seed: int = 0) -> Shares:
-    if n_runs < 1:
-        raise BankError(f"{n_runs} runs; expected at least one")
     runs = [outcome(np.random.default_rng([seed, nth]), design) for nth in range(n_runs)]
     return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}

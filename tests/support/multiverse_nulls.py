@@ -36,17 +36,9 @@ def multiverse_tables(
 ) -> list[ScoredFrame]:
     """Tables of models, measured in two ways and asked in two wordings and two orders.
 
-    Args:
-        n_items: Items.
-        seed: Of the draws.
-        gap: How much less often (about 0.27 times it) asking is right than probability.
-        people: Correlation of people's differences with those of `direct`, about.
-        n_models: Models, which find the same items hard.
-        n_paradigms: Paradigms, on each of which asking is better or worse; 0 = none.
-        unequal: Whether one wording is better than probability and the other as much worse.
-        heavy: Whether the noise is t-distributed with 3 degrees of freedom.
-        ratings: `normal`, or `steps`: whole points.
-        layouts: The methods that the tables have.
+    Models find the same items hard. Asking is right less often than probability by about 0.27 times the `gap`; on each
+    paradigm it is better or worse; where `unequal`, one wording is better than probability and the other as much worse.
+    `people` is about the correlation of people's differences with those of `direct`; `steps` are whole points.
     """
     rng = np.random.default_rng(seed)
     paradigm = rng.integers(n_paradigms, size=n_items) if n_paradigms else None

@@ -134,15 +134,7 @@ def above_null(
     Of prediction 1a, both strings of a pair share their length, which varies over paradigms, and either system shifts
     the two sides of a paradigm by a draw of its own. Of 2a (`people`), both systems follow people equally, with draws
     of their own for each paradigm. One item per paradigm: independent items.
-
-    Args:
-        rng: Source of the draws.
-        n_paradigms: Paradigms, drawn anew.
-        n_each: Items of each.
-        people: Whether r is that of the differences with people's.
-        heavy: Whether all draws have tails as t with 3 degrees of freedom.
-        lead: How much stronger the model's part is that makes its r: power.
-        over: Whether paradigms count (false: the interval over items alone, as before).
+    `lead`: how much stronger the model's part is that makes its r (power); `over`: whether paradigms count.
     """
     paradigm = np.repeat(np.arange(n_paradigms), n_each)
 

@@ -9,16 +9,24 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from pairbank.builders.sources.downloads import DownloadProgress
 from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.stats.report.report import Report
-from pairbank.study.declaration import Study
+from pairbank.study.declaration import CorpusChoice, Study
 from pairbank.study.one_model import ProgressOf, silent
 from pairbank.study.preflight import Asked, planned
 from pairbank.study.run import run_plan
+
+SMALL = CorpusChoice(name="starter", subset="minimal-pairs", limit=1)
+
+
+def small_study(**more: Any) -> Study:  # noqa: ANN401 - fields of a study
+    fields = {"name": "mine", "title": "Mine", "corpora": (SMALL,), "methods": ("direct",), "n_resamples": 20}
+    return Study(**{**fields, **more})
 
 
 def run_study(
@@ -52,13 +60,7 @@ def hashes(bank: Path) -> dict[str, str]:
 
 
 def changes_of_earlier_rows(before: Path, after: Path, study: str) -> list[str]:
-    """Return what a bank had and has no more: files whose bytes differ, rows of the summary and of the report's tables.
-
-    Args:
-        before: The bank as it was.
-        after: The bank with another model.
-        study: Name of the report.
-    """
+    """Return what a bank had and has no more: files whose bytes differ, rows of summary and tables of the report."""
     now = hashes(after)
     gone = [name for name, value in hashes(before).items() if now.get(name) != value]
     gone += [f"summary: {row}" for row in sorted(_summary(before) - _summary(after))]
