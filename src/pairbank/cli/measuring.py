@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pairbank.scoring.methods.documents import Documents
-    from pairbank.scoring.methods.unigrams import Unigrams
     from pairbank.scoring.scored import Scored
     from pairbank.stats.analyses.neuro import Probed
 _input = functools.partial(typer.Option, rich_help_panel="Your file")
@@ -81,7 +80,19 @@ def unigrams(
 
     Example: pairbank unigrams my_text.txt --model demo --out unigrams.parquet
     """
-    table = _counted(text.documents(files or []), model, smoothing, text.language)
+    from rich.console import Console
+
+    from pairbank.scoring.methods.unigrams import count_unigrams
+
+    documents, n_done = text.documents(files or []), 0
+    with Console(stderr=True, quiet=output().quiet).status("counting tokens") as line:
+
+        def on_progress(n_documents: int) -> None:
+            nonlocal n_done
+            n_done += n_documents
+            line.update(f"counting tokens: {n_done:,} documents")
+
+        table = count_unigrams(documents, model, smoothing=smoothing, language=text.language, progress=on_progress)
     seen = int((table.counts > 0).sum())
     table.save(out)
     answer(out=out, n_tokens=table.n_tokens, n_documents=table.n_documents, languages=table.languages, n_seen=seen)
@@ -90,22 +101,6 @@ def unigrams(
         f"{seen:,} of {table.n_vocabulary:,} tokens of {table.tokenizer} seen"
     )
     hint(f"  pairbank score CORPUS --model {model} -m direct -m slor --unigrams {out} --out scored.parquet")
-
-
-def _counted(texts: Documents, model: str, smoothing: float, language: str | None) -> Unigrams:
-    from rich.console import Console
-
-    from pairbank.scoring.methods.unigrams import count_unigrams
-
-    n_done = 0
-    with Console(stderr=True, quiet=output().quiet).status("counting tokens") as line:
-
-        def on_progress(n_documents: int) -> None:
-            nonlocal n_done
-            n_done += n_documents
-            line.update(f"counting tokens: {n_done:,} documents")
-
-        return count_unigrams(texts, model, smoothing=smoothing, language=language, progress=on_progress)
 
 
 def minimalness(

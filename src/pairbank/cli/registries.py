@@ -165,9 +165,20 @@ class ShownItem:
     def row(self, prompt: Prompt | None, which: ItemOptions) -> tuple[Row, Pool | None]:
         """Return the item; of a corpus, also all its items as the pool of examples."""
         from pairbank.scoring.methods.page import item_for
+        from pairbank.scoring.methods.prompted import Pool, Prompted
 
-        if self.corpus is not None:
-            return _from_corpus(self.corpus, self.item_id, prompt, which)
+        if (name := self.corpus) is not None:
+            with status(f"building {name}"):
+                rows: Sequence[Row] = which.load(name).to_list()
+            if self.item_id:
+                fitting = [row for row in rows if row["item_id"] == self.item_id]
+            else:
+                fitting = [row for row in rows if prompt is None or Prompted(prompt).applies_to(row)]
+            if not fitting and self.item_id:
+                raise unknown_name("item", self.item_id, [str(row["item_id"]) for row in rows[:5]])
+            if not fitting:
+                raise typer.BadParameter(f"the method applies to no item of {name}; see `pairbank methods`")
+            return fitting[0], Pool(rows)
         row = item_for(
             prompt,
             self.item or (),
@@ -215,23 +226,6 @@ def show_method(
     answer(method=method, item_id=row.get("item_id"), model=model, text=exact)
     if not output().as_json:
         say(exact)
-
-
-def _from_corpus(name: str, item_id: str | None, prompt: Prompt | None, which: ItemOptions) -> tuple[Row, Pool]:
-    from pairbank.scoring.methods.prompted import Pool, Prompted
-
-    with status(f"building {name}"):
-        rows: Sequence[Row] = which.load(name).to_list()
-    fitting = [
-        row
-        for row in rows
-        if (row["item_id"] == item_id if item_id else prompt is None or Prompted(prompt).applies_to(row))
-    ]
-    if not fitting and item_id:
-        raise unknown_name("item", item_id, [str(row["item_id"]) for row in rows[:5]])
-    if not fitting:
-        raise typer.BadParameter(f"the method applies to no item of {name}; see `pairbank methods`")
-    return fitting[0], Pool(rows)
 
 
 app.callback()(as_command(methods))
