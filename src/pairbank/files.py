@@ -320,7 +320,7 @@ def reading(
         yield
     except PairbankError:
         raise
-    except (OSError, EOFError, ValueError, RecursionError, *_errors_of_loaded_modules()) as problem:
+    except _foreign_errors() as problem:
         to_do = next((text for kind, text in _WHAT_TO_CHECK.items() if isinstance(problem, kind)), remedy)
         raise error(f"{path}: {saying} ({_reason(problem)}); {to_do}") from problem
 
@@ -351,9 +351,10 @@ def refused(path: Path, problem: OSError, *, saying: str = "cannot be written") 
     return OutputError(f"{path}: {saying} ({_reason(problem)}); {to_do}, and run it again")
 
 
-def _errors_of_loaded_modules() -> tuple[type[BaseException], ...]:
+def _foreign_errors() -> tuple[type[BaseException], ...]:
+    """Return what a read may raise: of a module that is not loaded, nothing can have been raised."""
     loaded = ((sys.modules[module], name) for module, name in _RAISED_BY.items() if module in sys.modules)
-    return tuple(getattr(module, name) for module, name in loaded)
+    return (OSError, EOFError, ValueError, RecursionError, *(getattr(module, name) for module, name in loaded))
 
 
 def _reason(problem: BaseException) -> str:

@@ -1,5 +1,6 @@
 """Places that cannot be written to: full, taken by something else, a device; and what killed writers leave there."""
 
+import contextlib
 import errno
 import gc
 import os
@@ -26,14 +27,22 @@ def table(scored_by: Score) -> Scored:
     return scored_by("fake-1", limit=3, methods=("direct",))
 
 
+@contextlib.contextmanager
+def room_for(n_bytes: int) -> Iterator[None]:
+    """Let no file grow beyond so many bytes, as on a disk that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.fixture
 def little_room(table: Scored) -> Iterator[None]:
-    """Let no file grow beyond 1,000 bytes, as on a disk that is full; the table is made before."""
-    assert len(table)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert len(table)  # it is made before
+    with room_for(1_000):
+        yield
 
 
 def all_of(folder: Path) -> list[str]:
@@ -74,11 +83,9 @@ def test_a_full_disk_leaves_an_old_bank_as_it_was(tmp_path: Path, scored_by: Sco
     bank = pairbank.write_bank(tmp_path / "bank", scored=[table])
     before = {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()}
     other = scored_by("fake-2", limit=3, methods=("direct",))
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, hard))
-    with pytest.raises(BankError, match=rf"^{bank}: the bank cannot be written and is as it was \(.*{REMEDY}"):
+    message = rf"^{bank}: the bank cannot be written and is as it was \(.*{REMEDY}"
+    with room_for(5_000), pytest.raises(BankError, match=message):
         pairbank.write_bank(bank, scored=[other])
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()} == before
     pairbank.write_bank(bank, scored=[other])
     assert len(pairbank.check_bank(bank)["scores"]["starter"]) == 2
@@ -162,13 +169,8 @@ def test_a_report_on_a_disk_that_is_full_leaves_the_report_that_was_there(tmp_pa
     pairbank.report([table], title="Before").save(tmp_path / "report")
     before = {path: path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file()}
     made = pairbank.report([table], title="After")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
-    try:
-        with pytest.raises(PairbankError, match=REMEDY):
-            made.save(tmp_path / "report")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with room_for(1_000), pytest.raises(PairbankError, match=REMEDY):
+        made.save(tmp_path / "report")
     assert {path: path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file()} == before
 
 

@@ -192,9 +192,6 @@ def test_options_of_the_command_line_are_for_models_that_do_not_say_otherwise(tm
         for name in "ab"
     }
     assert [formats[name]["prompt_format"] for name in "ab"] == ["base", "chat"]
-    refused = _run(study, "--models", models, "--name", "both", "--out", tmp_path / "none")
-    assert refused.exit_code == 2
-    assert "--name 'both' is for one model, and there are 2" in " ".join(refused.output.split())
 
 
 @pytest.mark.ci

@@ -61,7 +61,6 @@ def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
         ),
         ("title = 'x'\nmethods = ['direct']\nanalysis = ['a']\n[[corpora]]\nname = 'li'\n", "did you mean 'analyses'"),
         ("title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nsize = 1\n", "unknown key 'corpora.0.size'"),
-        ("title = 'x'\nmethods = ['direct']\nseed = -1\n[[corpora]]\nname = 'li'\n", "seed is -1"),
         ("methods = ['direct']\n[[corpora]]\nname = 'li'\n", "mine.toml: title is missing"),
         ("title = 1\nmethods = ['direct']\n[[corpora]]\nname = 'li'\n", "title is 1; expected a text"),
         ("title = 'x'\nmethods = ['direct']\n[[corpora]]\nname = 'li'\nlimit = '5'\n", "limit is '5'; expected a"),
