@@ -14,7 +14,6 @@ from pairbank.study.declaration import Study, UnigramText
 if TYPE_CHECKING:
     from pairbank.scoring.methods.documents import Documents
     from pairbank.scoring.methods.unigrams import Unigrams, UnigramTables
-    from pairbank.scoring.models.tokenizing import Vocabulary
 
 
 def needs_counts(methods: Iterable[str]) -> bool:
@@ -42,8 +41,7 @@ class Counts:
             return None
         from pairbank.scoring.models.tokenizing import vocabulary_of
 
-        vocabulary = vocabulary_of(model)
-        fingerprint = vocabulary.fingerprint
+        fingerprint = vocabulary_of(model).fingerprint
         tables = [table for table in self.given if table.tokenizer_sha256 == fingerprint]
         sources = chosen.choice.unigrams_from or study.unigrams_from
         for language in sorted(chosen.languages):
@@ -51,28 +49,28 @@ class Counts:
                 continue
             text = study.unigram_text
             if self.files and text is not None and _base(text.language) == _base(language):
-                tables.append(self._of_files(text, vocabulary, progress))
+                tables.append(self._of_files(text, model, fingerprint, progress))
             else:
-                tables += self._counted(sources, language, vocabulary, fingerprint)
+                tables += self._counted(sources, language, model, fingerprint)
         return tables
 
-    def _of_files(self, text: UnigramText, vocabulary: Vocabulary, progress: Callable[[int], None]) -> Unigrams:
+    def _of_files(
+        self, text: UnigramText, model: object, fingerprint: str, progress: Callable[[int], None]
+    ) -> Unigrams:
         """Return the table of the study's text, which is kept in the cache: a million documents take a while."""
         from pairbank.scoring.methods.documents import documents_of_files
         from pairbank.scoring.methods.unigrams import count_unigrams, read_unigrams
 
         facts = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in self.files]
-        key = sha256_of_text("1", vocabulary.fingerprint, text.language, str(text.documents), str(facts))
+        key = sha256_of_text("1", fingerprint, text.language, str(text.documents), str(facts))
         path = cache_dir() / "unigrams" / key[:2] / f"{key}.parquet"
         if not path.is_file():
             documents = documents_of_files(self.files, n_documents=text.documents)
             named = replace(documents, source=documents.source | {"folder": text.folder})
-            count_unigrams(named, _Cut(vocabulary), language=text.language, progress=progress).save(path)
+            count_unigrams(named, model, language=text.language, progress=progress).save(path)
         return read_unigrams(path)
 
-    def _counted(
-        self, sources: tuple[str, ...], language: str, vocabulary: Vocabulary, fingerprint: str
-    ) -> list[Unigrams]:
+    def _counted(self, sources: tuple[str, ...], language: str, model: object, fingerprint: str) -> list[Unigrams]:
         from pairbank.scoring.methods.documents import Documents
         from pairbank.scoring.methods.unigrams import count_unigrams
 
@@ -86,15 +84,8 @@ class Counts:
             texts = [text for part in parts for text in part.texts]
             languages = tuple(sorted({part.languages[0] for part in parts}))
             documents = Documents(texts=texts, source=source, languages=languages)
-            self.made[key] = count_unigrams(documents, _Cut(vocabulary))
+            self.made[key] = count_unigrams(documents, model)
         return [self.made[key]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A model of which the vocabulary alone is wanted."""
-
-    vocabulary: Vocabulary
 
 
 def counts_for(
