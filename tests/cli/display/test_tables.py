@@ -91,6 +91,12 @@ def test_columns_that_hold_nothing_take_no_room_where_there_is_little() -> None:
     assert "mean log P" in "\n".join(printed(table, 300))
 
 
+def test_what_pandas_holds_for_missing_is_an_empty_cell() -> None:
+    frame = pd.DataFrame({"n": pd.array([1, None], dtype="Int64"), "x": [0.5, float("nan")], "text": [None, "b"]})
+    [table] = lines(frame, width=80)
+    assert [[*column.cells] for column in table.columns] == [["1", ""], ["0.5", ""], ["", "b"]]
+
+
 def test_what_all_rows_share_stands_once_above_a_narrow_table() -> None:
     shown = printed(accuracies("starter", "subset: minimal-pairs", "acceptability_judgment_i"), 80)
     assert shown[0] == "corpus: starter"

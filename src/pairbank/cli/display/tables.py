@@ -75,7 +75,7 @@ def lines(table: pd.DataFrame, *, width: int, whole: Sequence[str] = ()) -> list
 def _columns(table: pd.DataFrame, whole: Sequence[str]) -> list[_Column]:
     columns = []
     for name, values in table.items():
-        cells = ("" if value is None or value != value else spelt_out(str(value)) for value in values)  # noqa: PLR0124 - NaN
+        cells = ("" if missing else spelt_out(str(value)) for value, missing in zip(values, values.isna(), strict=True))
         columns.append(_Column(heading=spelt_out(str(name)), cells=tuple(cells), is_whole=name in whole))
     return columns
 
