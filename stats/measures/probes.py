@@ -1,14 +1,11 @@
 """Probes: hidden states and labels in, cross-validated F1 and accuracy of a logistic regression out.
 
-Neuro of He et al. 2025 (XCOMPS, sections 3 and 4.1): one probe a layer tells the better sentences of minimal pairs
-from the worse ones; F1 of the better ones, mean of five folds. What the paper leaves open is fixed here:
-
-- **No sentence stands on both sides of a split.** Folds part connected components of pairs: two pairs that have a
-  sentence in common, and both members of a pair, go together (`pair_components`).
-- What a probe is stands in `pairbank.scoring.probes`, as `probe_grammar` fits it too; C is 1, scikit-learn's default.
-- **Control**: the same states and folds, with the labels of each pair exchanged by a fair coin of its own. As in the
-  control tasks of Hewitt & Liang 2019 the labels say nothing of the input; unlike theirs, no test sentence was seen
-  in training, so that the control shows chance and its spread, not how much a probe can memorise.
+Neuro of He et al. 2025 (XCOMPS, sections 3 and 4.1): one probe per layer tells the better sentences of minimal pairs
+from the worse ones; F1 of the better ones, mean of five folds. What the paper leaves open: folds part connected
+components of pairs, so that no sentence is on both sides of a split; `pairbank.scoring.probes` fits the probe, with
+C = 1. The control has the same states and folds, and the labels of each pair exchanged by a fair coin of its own. As in
+Hewitt & Liang 2019 the labels say nothing of the input; unlike theirs, no test sentence was seen in training, so that
+the control shows chance and its spread, not how much a probe can memorise.
 """
 
 from __future__ import annotations

@@ -115,25 +115,19 @@ def _unread_of(table: ScoredFrame) -> Finding | None:
 
 
 def _same_answers(facts: Facts) -> Iterator[Finding]:
-    """Yield models whose answers are the same whatever the prompt asks, by corpus and prompts."""
+    """Yield models whose answers to different prompts correlate at 1.00, by corpus and prompts."""
     alike: dict[tuple[str, str, str, int], list[str]] = {}
     for table in facts.tables:
-        if pairs := same_answers(table):
+        prompts = {ScoreColumns(x.method).delta: x.method for x in table.layouts if x.is_answer and x.has_logprobs}
+        if len(columns := [name for name in prompts if name in table.column_names]) < 2:
+            continue
+        with np.errstate(invalid="ignore", divide="ignore"):
+            r = table.part(columns).astype(np.float64).corr(min_periods=_LEAST_PAIRS).to_numpy(dtype=np.float64)
+        numbered = itertools.combinations(range(len(columns)), 2)
+        if pairs := [(prompts[columns[a]], prompts[columns[b]]) for a, b in numbered if r[a, b] >= SAME_R]:
             alike.setdefault((table.corpus, *pairs[0], len(pairs) - 1), []).append(table.model)
     for (corpus, first, second, n_more), models in itertools.islice(alike.items(), MOST_LINES):
         yield {"corpus": corpus, "first": first, "second": second, "n_more": n_more, "models": models}
-
-
-def same_answers(table: ScoredFrame) -> list[tuple[str, str]]:
-    """Return pairs of prompts to which a model's answers correlate at 1.00, by their log-probabilities."""
-    prompts = {ScoreColumns(x.method).delta: x.method for x in table.layouts if x.is_answer and x.has_logprobs}
-    columns = [name for name in prompts if name in table.column_names]
-    if len(columns) < 2:
-        return []
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r = table.part(columns).astype(np.float64).corr(min_periods=_LEAST_PAIRS).to_numpy(dtype=np.float64)
-    pairs = itertools.combinations(range(len(columns)), 2)
-    return [(prompts[columns[a]], prompts[columns[b]]) for a, b in pairs if r[a, b] >= SAME_R]
 
 
 def _position_bias(facts: Facts) -> Iterator[Finding]:

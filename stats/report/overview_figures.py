@@ -60,7 +60,12 @@ def _placed(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def _accuracy(shown: pd.DataFrame) -> Iterator[Chart]:
-    chosen = _people_once(shown[shown["value"].notna()]).replace({"method": {HUMAN: PEOPLE}})
+    chosen = shown[shown["value"].notna()]
+    if chosen["model"].nunique() > 1:  # people are nobody's model, once where several have the same items
+        is_people = chosen["method"] == HUMAN
+        people = chosen[is_people].drop_duplicates(["where", "value"]).assign(model=PEOPLE)
+        chosen = pd.concat([chosen[~is_people], people])
+    chosen = chosen.replace({"method": {HUMAN: PEOPLE}})
     n_models, n_methods = (chosen.loc[chosen["model"] != PEOPLE, key].nunique() for key in ("model", "method"))
     together = n_models == 1 and n_methods <= MOST_SERIES
     is_map = not together and min(n_models, n_methods) > MOST_SERIES  # in a map, cells cannot be marked
@@ -83,15 +88,6 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Chart]:
             style |= {"rows": "where", "series": "method"} if together else {"rows": rows, "series": series}
             draw = partial(intervals, part, **style)
         yield Chart(name=f"accuracy {place}", caption="accuracy", draw=draw, values=values)
-
-
-def _people_once(chosen: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with people's as those of nobody's model, where several models have the same items."""
-    if chosen["model"].nunique() == 1:
-        return chosen
-    is_people = chosen["method"] == HUMAN
-    people = chosen[is_people].drop_duplicates(["where", "value"]).assign(model=PEOPLE)
-    return pd.concat([chosen[~is_people], people])
 
 
 def _ends(matrix: pd.DataFrame) -> tuple[float, float]:

@@ -422,22 +422,14 @@ def _as_html(block: Block, source: Callable[[str], str]) -> str:
             image = f'<img src="{html.escape(source(name))}" alt="{alt}">'
             return f"<figure>{image}<figcaption>{shown}</figcaption></figure>"
         case Table(cells):
-            return _table_of_html(cells)
+            head = "".join(f"<th>{_cell(name)}</th>" for name in cells.columns)
+            rows = cells.itertuples(index=False, name=None)
+            body = "\n".join(f"<tr>{''.join(f'<td>{_cell(x)}</td>' for x in row)}</tr>" for row in rows)
+            start = f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>\n'
+            return f"{start}{body}\n</tbody></table></div>"
         case Links(titles):
             entries = (f'<li><a href="#{_anchor(path)}">{_inline(title)}</a></li>' for path, title in titles.items())
             return f"<ul>{''.join(entries)}</ul>"
-
-
-def _table_of_html(cells: pd.DataFrame) -> str:
-    head = "".join(f"<th>{_cell(name)}</th>" for name in cells.columns)
-    rows = (
-        f"<tr>{''.join(f'<td>{_cell(x)}</td>' for x in row)}</tr>" for row in cells.itertuples(index=False, name=None)
-    )
-    return (
-        f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>\n'
-        + "\n".join(rows)
-        + "\n</tbody></table></div>"
-    )
 
 
 def _cell(value: Any) -> str:  # noqa: ANN401 - of a table
