@@ -31,6 +31,7 @@ from pairbank.stats.figures.style import (
     styled,
     with_error,
 )
+from pairbank.stats.wording import MISSING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,8 +114,6 @@ def _name_groups(axes: Axes, groups: Sequence[str], *, of_rows: bool) -> None:
 
 MOST_NUMBERED = 12
 """Rows or columns of a matrix in whose cells numbers are written."""
-UNDEFINED = "\u2013"
-"""In the cell of a number that is not defined."""
 _STRONG: dict[str, Any] = {"color": INK, "linewidth": 2.4, "marker": "o", "markersize": 4, "zorder": 3}
 _THIN: dict[str, Any] = {"linewidth": 1.1, "markersize": 3.2}
 _MOST_WIDE = 6
@@ -182,7 +181,15 @@ def bars(
             axes.set_ylabel(y_labels.get(heading, ""))
             grid(axes, axis="y")
             reference(axes, y=(level := (chance or {}).get(heading)), dashed=bool(level))
-            _grouped(axes, table, models=models, names=names, groups=groups, series=series)
+            width = 0.8 / len(names)
+            for place, name in enumerate(names):
+                part = table[(table[series] == name) & table["value"].notna()]
+                value, error = with_error(part)
+                at = np.array([models.index(model) for model in part[groups]], dtype=float)
+                at = at + (place + 0.5) * width - 0.4
+                colour = COLOURS[(place - 1) % len(COLOURS)] if place else INK
+                style: dict[str, Any] = {"color": colour, "error_kw": {"elinewidth": 0.9, "ecolor": CHANCE}}
+                axes.bar(at, value, width=width, yerr=error, label=label(name), **style)
             tilt: dict[str, Any] = {"rotation": 30 if len(models) <= _MOST_WIDE else 45, "ha": "right", "fontsize": 8}
             is_last = nth + n_columns >= len(panels)
             names_here = [label(model) if is_last or n_columns > 1 else "" for model in models]
@@ -190,19 +197,6 @@ def bars(
             axes.set_xlim(*((-0.9, 0.9) if len(models) == 1 else (-0.6, len(models) - 0.4)))
         legend(figure, figure.axes[0], len(names))
     return figure
-
-
-def _grouped(
-    axes: Axes, table: pd.DataFrame, *, models: Sequence[str], names: Sequence[str], groups: str, series: str
-) -> None:
-    width = 0.8 / len(names)
-    for nth, name in enumerate(names):
-        part = table[(table[series] == name) & table["value"].notna()]
-        at = np.array([models.index(model) for model in part[groups]], dtype=float) + (nth + 0.5) * width - 0.4
-        value, error = with_error(part)
-        colour = INK if nth == 0 else COLOURS[(nth - 1) % len(COLOURS)]
-        style: dict[str, Any] = {"color": colour, "error_kw": {"elinewidth": 0.9, "ecolor": CHANCE}}
-        axes.bar(at, value, width=width, yerr=error, label=label(name), **style)
 
 
 def matrices(
@@ -267,7 +261,7 @@ def _cells(axes: Axes, matrix: pd.DataFrame, *, limits: tuple[float, float] | No
     if max(values.shape) <= MOST_NUMBERED:
         write_cells(axes, values, np.asarray(image.to_rgba(values)), size=6.5)
         for row, column in np.argwhere(np.isnan(values)):
-            axes.text(column, row, UNDEFINED, ha="center", va="center", color=CHANCE, fontsize=6.5)
+            axes.text(column, row, MISSING, ha="center", va="center", color=CHANCE, fontsize=6.5)
     tilt: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     axes.set_xticks(range(values.shape[1]), [label(c) for c in matrix.columns], fontsize=size, **tilt)
     axes.set_yticks(range(values.shape[0]), [label(r) for r in matrix.index], fontsize=size)
