@@ -29,10 +29,7 @@ from pairbank.stats.wording import magnitude, number
 
 
 def half_width(shifts: FloatArray, *, level: float = 0.95, lost: int = 2) -> float:
-    """Return how far the interval reaches to either side; 0 where nothing shifts.
-
-    Each item moves the estimate by its shift; `lost` degrees of freedom are spent on what was estimated.
-    """
+    """Return half an interval's width from each item's shift of the estimate; `lost` degrees of freedom are spent."""
     from scipy import special
 
     squares = shifts**2

@@ -123,10 +123,7 @@ def krippendorff_alpha(ratings: pd.DataFrame, *, scale: Level) -> Estimate:
 def alpha_of_counts(
     counts: FloatArray, values: FloatArray, *, scale: Level, clusters: IntArray | None = None
 ) -> Estimate:
-    """Return Krippendorff's alpha from how often each value was given to each thing.
-
-    With clusters, the paradigm of each thing, the interval over paradigms leaves out each in turn.
-    """
+    """Return Krippendorff's alpha from how often each thing was given each value; clusters are their paradigms."""
     n = len(counts)
     report: dict[str, Any] = {"n": n, "method": ALPHA}
     if not n:

@@ -198,10 +198,7 @@ def _data(name: str) -> dict[str, Any]:
 
 
 def by_size(models: Sequence[str], features: Mapping[str, ModelFeatures | None]) -> list[str]:
-    """Return models from small to large; those of which nothing is declared stand last, in their own order.
-
-    Checkpoints of one model are in the order of their training.
-    """
+    """Return models from small to large, checkpoints by training; those of which nothing is declared stand last."""
     runs = {run: nth for nth, run in enumerate(dict.fromkeys(model.partition("@")[0] for model in models))}
 
     def place(model: str) -> tuple[float, str, str, str, int, int, list[int]]:
