@@ -14,16 +14,7 @@ import pandas as pd
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
-from pairbank.stats.measures.mixed import (
-    BY_MODEL,
-    BY_UNIT,
-    LEAST_UNITS,
-    Effect,
-    Fitted,
-    Plan,
-    fit_plan,
-    patterns_of,
-)
+from pairbank.stats.measures.mixed import BY_MODEL, BY_UNIT, LEAST_UNITS, Effect, Fitted, Plan, fit_plan, patterns_of
 
 NO_EFFECT, FAMILY = "no effect", "family"
 LEAST_OF_SLOPES = 6

@@ -18,16 +18,7 @@ import pandas as pd
 
 from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
-from pairbank.stats.measures.mixed import (
-    BY_MODEL,
-    BY_UNIT,
-    Fitted,
-    Plan,
-    effects_of,
-    fit_mixed,
-    planned,
-    unfitted,
-)
+from pairbank.stats.measures.mixed import BY_MODEL, BY_UNIT, Fitted, Plan, effects_of, fit_mixed, planned, unfitted
 
 Blocks: TypeAlias = "tuple[FloatArray, FloatArray, FloatArray]"
 """Numbers of items, of units' own (units, local), and of kinds."""

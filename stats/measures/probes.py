@@ -21,13 +21,7 @@ from numpy.typing import ArrayLike
 from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.scoring.probes import out_of_fold
-from pairbank.stats.estimates.estimate import (
-    Estimate,
-    finite_vector,
-    refuse_non_finite,
-    undefined,
-    without_interval,
-)
+from pairbank.stats.estimates.estimate import Estimate, finite_vector, refuse_non_finite, undefined, without_interval
 
 N_FOLDS = 5
 CORRECTED_T = "corrected-t"

@@ -21,24 +21,11 @@ from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.estimates.estimate import HUMAN, Estimate, undefined
 from pairbank.stats.estimates.shares import is_tie, mean_of_items, share_of_items, signs
-from pairbank.stats.measures.accuracy import (
-    accuracy,
-    accuracy_pooled,
-    balanced_accuracy,
-    decided_share,
-    position_bias,
-)
+from pairbank.stats.measures.accuracy import accuracy, accuracy_pooled, balanced_accuracy, decided_share, position_bias
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement, spearman
 from pairbank.stats.measures.roc import LEAST_OF_A_CLASS, auc, held_out_margins, labelled_strings
 from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
-from pairbank.stats.scored_table.scored_table import (
-    CONDITION,
-    DTYPES,
-    Group,
-    ScoredTable,
-    SummaryRow,
-    read_table,
-)
+from pairbank.stats.scored_table.scored_table import CONDITION, DTYPES, Group, ScoredTable, SummaryRow, read_table
 
 _AGREEMENT_GROUPINGS = ("all", "subset", CONDITION)
 _LEAST_WITH_PEOPLE = 3
