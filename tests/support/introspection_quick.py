@@ -29,8 +29,8 @@ def quick_own_advantage(stack: DeltaStack, *, family_size: int) -> OwnAdvantage:
     nearest[np.arange(n_models), np.argmax(r - 2 * np.eye(n_models), axis=1)] = True
     similar = _advantages(direct, answers, r, nearest & there[:, np.newaxis])
     families = [str(nth) for nth in family]
-    over, smallest = over_models(models, families, n_items=n_items, level=0.95, reason="none")
-    over_similar, _ = over_models(similar, families, n_items=n_items, level=0.95, reason="none")
+    over, smallest = over_models(models, families, n_items=n_items, reason="none")
+    over_similar, _ = over_models(similar, families, n_items=n_items, reason="none")
     return OwnAdvantage(
         over_relatives=over,
         over_most_similar=over_similar,
