@@ -396,7 +396,7 @@ def _findings(table: Scored) -> Iterator[str]:
         return  # no item has two sides that a method compares
     for finding in results[:_MOST_NOTES]:
         of = f" ({finding.method})" if finding.method else ""
-        yield f"audit: {CHECKS[finding.check].title}{of}: {finding.said}"
+        yield f"audit: {CHECKS[finding.check]}{of}: {finding.said}"
 
 
 def _rescored(

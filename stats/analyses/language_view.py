@@ -101,11 +101,7 @@ def shared_names() -> dict[str, tuple[str, ...]]:
 
 
 def languages_in_order(tags: Sequence[str]) -> list[str]:
-    """Return languages by family, within one from the best resourced to the least; unknown ones last.
-
-    >>> languages_in_order(["tr", "nl", "en", "eu", "xx"])
-    ['eu', 'en', 'nl', 'tr', 'xx']
-    """
+    """Return languages by family, within one from the best resourced to the least; unknown ones last."""
     return sorted(tags, key=lambda tag: (family(tag) == UNKNOWN, family(tag), -resource(tag), tag))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,7 @@ MOST_PANELS = 8
 MOST_POINTS = 1_500
 """Of a scatter's panel; they are taken at equal steps."""
 CHOSEN = "people chose between the sentences; a ceiling needs ratings of each"
+_CEILING = ("n", "reliability", "ceiling_r", "method", "reason")
 _SPREADS = ("human_sd_good", "human_n_good", "human_sd_bad", "human_n_bad")
 _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_ties")
 
@@ -96,8 +97,8 @@ def people(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[s
                 rows["choices"].append(replace(place, metric=metric).row(estimate, n_rows=rated.n_rows) | counts)
             if not part.subset:
                 if place.corpus not in ceilings:
-                    ceiling = asdict(ceiling_of(part.choices, spreads))
-                    ceilings[place.corpus] = {"corpus": place.corpus, "n": ceiling.pop("n"), **ceiling}
+                    ceiling = ceiling_of(part.choices, spreads)
+                    ceilings[place.corpus] = {"corpus": place.corpus} | {x: getattr(ceiling, x) for x in _CEILING}
                 rows["corrected"] += _corrected(rated, place, spreads)
                 kept = equal_steps(rated.delta.size, MOST_POINTS)
                 drawn = pd.DataFrame({"delta": rated.delta[kept], "human": rated.human_delta[kept]})

@@ -221,6 +221,9 @@ def above_chance(gains: FloatArray, paradigms: IntArray) -> FloatArray:
     """Return one-sided p-values of mean gains above 0: exact sign tests and, over ten paradigms or more, t tests.
 
     The larger of both counts, so that a claim holds for other items and for other paradigms like these.
+
+    >>> above_chance(np.array([[1.0] * 5, [0.0] * 5]), np.full(5, -1)).round(5).tolist()
+    [0.03125, 1.0]
     """
     right, wrong = ((gains * sign > 0).sum(axis=1) for sign in (1, -1))
     over_items: FloatArray = np.where(right + wrong > 0, binom.sf(right - 1, right + wrong, 0.5), 1.0)
@@ -272,7 +275,12 @@ def order_table(onsets: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFra
 
 
 def rank_agreement(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> tuple[float, float]:
-    """Return Spearman's rho (ties share ranks) and its two-sided p-value by permutations; NaN where one is constant."""
+    """Return Spearman's rho (ties share ranks) and its two-sided p-value by permutations; NaN where one is constant.
+
+    >>> rho, p = rank_agreement(np.arange(8.0), np.arange(8.0), np.random.default_rng(0))
+    >>> rho, p < 0.002
+    (1.0, True)
+    """
     a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (x, y))
     scale = float(np.sqrt((a @ a) * (b @ b)))
     if scale == 0:

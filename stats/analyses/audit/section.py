@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,36 +22,29 @@ from pairbank.stats.scored_table.scored_table import read_table
 LEVEL = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """A kind of fault that is looked for."""
-
-    title: str
-    drops: bool = False
-    """Whether what is found leaves no accuracy: the headline is then the mean over models, with and without them."""
-
-
 CHECKS = {
-    "no_answer": Check(title="items without an answer"),
-    "zero": Check(title="accuracy of 0 or below chance", drops=True),
-    "chance": Check(title="accuracy at chance", drops=True),
-    "constant": Check(title="constant choice", drops=True),
-    "position": Check(title="position bias"),
-    "ties": Check(title="ties"),
-    "scores": Check(title="constant or impossible scores"),
-    "copies": Check(title="scores of another model", drops=True),
-    "identical": Check(title="identical sides"),
-    "tokens": Check(title="identical tokens"),
-    "unknown": Check(title="unknown tokens"),
-    "repeated": Check(title="repeated pairs"),
-    "unseen": Check(title="differences that a reader may not see"),
-    "lengths": Check(title="length tells the better side"),
-    "length_choice": Check(title="choice goes with length"),
-    "prompts": Check(title="prompts that change between rows"),
-    "definitions": Check(title="prompts that change between models"),
-    "items": Check(title="texts that change between models"),
+    "no_answer": "items without an answer",
+    "zero": "accuracy of 0 or below chance",
+    "chance": "accuracy at chance",
+    "constant": "constant choice",
+    "position": "position bias",
+    "ties": "ties",
+    "scores": "constant or impossible scores",
+    "copies": "scores of another model",
+    "identical": "identical sides",
+    "tokens": "identical tokens",
+    "unknown": "unknown tokens",
+    "repeated": "repeated pairs",
+    "unseen": "differences that a reader may not see",
+    "lengths": "length tells the better side",
+    "length_choice": "choice goes with length",
+    "prompts": "prompts that change between rows",
+    "definitions": "prompts that change between models",
+    "items": "texts that change between models",
 }
-"""By name, in the order of the report."""
+"""Name -> title, in the order of the report."""
+DROPS = ("zero", "chance", "constant", "copies")
+"""What is found leaves no accuracy: the headline is then the mean over models, with and without them."""
 COLUMNS = ("what", "where", "found", "models", "items", "headline", "without", "effect", "of")
 NOT_CHECKED = ("what", "corpus", "method", "outcome", "why", "models")
 
@@ -68,7 +61,6 @@ def audit(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     findings, details = findings_of(checks), where(checks, outcome="found").reset_index(drop=True)
     ran = {*checks.loc[checks["outcome"] != "not checked", "what"]}
     clean = {*where(checks, outcome="clean")["what"]} - {*details["what"]}
-    titles = [check.title for check in CHECKS.values()]
     of_models = checks.loc[(checks["method"] != "") & (checks["model"] != ""), ["corpus", "method", "model"]]
     return Result(
         tables={"findings": findings, "details": details, "not_checked": not_checked_of(checks), "checks": checks},
@@ -81,8 +73,8 @@ def audit(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "n_ran": len(ran),
             "n_methods": len(of_models.drop_duplicates()),
             "n_unsure": int((checks["outcome"] == "inconclusive").sum()),
-            "skipped": [title for title in titles if title not in ran],
-            "clean": [title for title in titles if title in clean],
+            "skipped": [title for title in CHECKS.values() if title not in ran],
+            "clean": [title for title in CHECKS.values() if title in clean],
             "share": answers.share_text,
             "LEAST_CLUSTERS": LEAST_CLUSTERS,
         },
@@ -103,7 +95,7 @@ def _finding(results: pd.DataFrame, checks: pd.DataFrame) -> dict[str, Any]:
     found = where(results, outcome="found")
     first = found.iloc[int((found["without"] - found["headline"]).abs().fillna(-1.0).to_numpy().argmax())]
     headline, without, of = first["headline"], first["without"], first["model"] or "the corpus"
-    if CHECKS[first["check"]].drops and len(results) > 1:
+    if first["check"] in DROPS and len(results) > 1:
         headline = answers.mean_of(results["headline"])
         without = answers.mean_of(results.loc[results["outcome"] != "found", "headline"])
         of = f"mean over {len(results)} models"
@@ -127,7 +119,7 @@ def _finding(results: pd.DataFrame, checks: pd.DataFrame) -> dict[str, Any]:
 def _otherwise(found: pd.DataFrame, checks: pd.DataFrame) -> str:
     """Return how often the models of a finding are right by their other methods, where it leaves them no accuracy."""
     first = found.iloc[0]
-    if not CHECKS[first["check"]].drops:
+    if first["check"] not in DROPS:
         return ""
     same = where(checks, check="no_answer", corpus=first["corpus"]).dropna(subset="headline")
     same = same[same["model"].isin(found["model"]) & (same["method"] != first["method"])]
@@ -185,7 +177,7 @@ def _table(results: Sequence[answers.CheckResult]) -> pd.DataFrame:
     names = [name if name != "phrase" else "said" for name in answers.CheckResult.__slots__ if name != "values"]
     rows = [{name: getattr(result, name) for name in names} for result in results]
     frame = pd.DataFrame(rows, columns=names)
-    frame["what"] = [CHECKS[name].title for name in frame["check"]]
+    frame["what"] = [CHECKS[name] for name in frame["check"]]
     frame["items"] = [" ".join(items) for items in frame["items"]]
     return frame[["corpus", "check", "what", *(name for name in names if name not in ("corpus", "check"))]]
 

@@ -25,7 +25,7 @@ from itertools import groupby, product
 
 import numpy as np
 
-from pairbank.arrays import FloatArray, IntArray
+from pairbank.arrays import FloatArray
 from pairbank.stats.analyses.introspection.model_pairs import (
     PairCorrelations,
     complete_items,
@@ -172,19 +172,16 @@ def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> Mo
         value[model], own[model], relatives[model] = np.mean([means for _, (means, _) in parts], axis=0)
         for both, (_, of_items) in parts:
             influence[model, both] += of_items / len(parts)
+    if stack.clusters is not None:  # of whole clusters, whose squares add up to the variance over clusters (CR2)
+        influence = np.stack([shifts_of_mean(row * row.size, stack.clusters) for row in influence])
     return ModelAdvantages(
         value=value,
         own=own,
         relatives=relatives,
-        influence=influence if stack.clusters is None else _of_clusters(influence, stack.clusters),
+        influence=influence,
         n_relatives=tuple(n_relatives),
         freedom=math.inf if stack.clusters is None else freedom(stack.clusters),
     )
-
-
-def _of_clusters(influence: FloatArray, clusters: IntArray) -> FloatArray:
-    """Return the influence of whole clusters of items, whose squares add up to the variance over clusters (CR2)."""
-    return np.stack([shifts_of_mean(row * row.size, clusters) for row in influence])
 
 
 @dataclass(frozen=True, slots=True)

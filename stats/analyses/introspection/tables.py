@@ -275,22 +275,12 @@ def consistency_by_similarity(pairs: pd.DataFrame) -> Regression:
 
 
 def by_match_type(pairs: pd.DataFrame, *, outcome: str = "meta_direct") -> Regression:
-    """Return a column of the pairs as a function of match type alone (section 3.2.2); the intercept is that of `self`.
-
-    >>> pairs = pd.DataFrame({"match_type": ["self"] * 2 + ["other"] * 2, "meta_direct": [0.5, 0.6, 0.2, 0.3]})
-    >>> round(by_match_type(pairs)["other"].estimate, 6)
-    -0.3
-    """
+    """Return a column of the pairs as a function of match type alone (section 3.2.2)."""
     return least_squares(pairs[outcome], _match_types(pairs), formula=f"{outcome} ~ match_type")
 
 
 def consistency_by_self(pairs: pd.DataFrame) -> Regression:
-    """Return r(direct of A, asked B) as a function of whether A is B (Table 8, there for the OLMo models alone).
-
-    >>> pairs = pd.DataFrame({"match_type": ["self"] * 2 + ["other"] * 2, "meta_direct": [0.5, 0.6, 0.2, 0.3]})
-    >>> round(consistency_by_self(pairs)["self"].estimate, 6)
-    0.3
-    """
+    """Return r(direct of A, asked B) as a function of whether A is B (Table 8, there for the OLMo models alone)."""
     is_self = (pairs["match_type"] == SELF).to_numpy(dtype=np.float64)
     return least_squares(pairs["meta_direct"], {SELF: is_self}, formula="meta_direct ~ is_self")
 

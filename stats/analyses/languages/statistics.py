@@ -1,12 +1,8 @@
-"""Methods across languages, and morphological complexity: accuracies of each language in; tables, correlations out.
+"""Methods across languages, and morphological complexity (He et al. 2025, Figures 1, 3 and 4).
 
-He et al. 2025 (XCOMPS): Figure 1 is accuracy by language, negative type and method; Figure 4 its unweighted means by
-morphological type without English; Figure 3 the correlation of methods over languages. English is so far from the
-rest that one language can make a correlation: each is also given without English, and leaving out any one language.
-
-They say that more complex languages (analytic < inflectional < agglutinative) score lower and need deeper layers. The
-unit is the language: few of them (17 in the paper, 2 of them analytic), many ties. So p is from permuting the
-languages, with the smallest correlation that could have been significant and the minimum detectable one (power 0.80).
+English is so far from the rest that one language can make a correlation: each is also given without English, and
+leaving out any one language. Of complexity the unit is the language: few of them (17 in the paper, 2 of them analytic),
+many ties. So p is from permuting the languages, with the smallest correlation that could have been significant.
 """
 
 from __future__ import annotations

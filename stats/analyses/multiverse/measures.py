@@ -282,7 +282,11 @@ def curve_test(
         raise BankError(f"{contributions.shape[1]} specifications of {n_units} units; expected one, and {LEAST_UNITS}")
     squares = np.einsum("ij,ij->j", contributions, contributions)
     errors = np.sqrt(squares)
-    drawn = _drawn_sums(_by_unit(contributions, units, n_units), rng=rng, n_draws=n_draws)
+    by_unit = contributions
+    if n_units < len(units):
+        by_unit = np.zeros((n_units, contributions.shape[1]))
+        np.add.at(by_unit, units, contributions)
+    drawn = _drawn_sums(by_unit, rng=rng, n_draws=n_draws)
     effects, z = _effects(drawn, n_used, scale), drawn / errors
     median = float(np.median(_effects(observed, n_used, scale)))
     root = np.sqrt(observed.size)
@@ -303,14 +307,6 @@ def curve_test(
         null_median_high=float(high),
         detectable=float((Z_975 + NormalDist().inv_cdf(0.8)) * null_median.std()),
     )
-
-
-def _by_unit(contributions: FloatArray, units: IntArray, n_units: int) -> FloatArray:
-    if n_units == len(units):
-        return contributions
-    summed = np.zeros((n_units, contributions.shape[1]))
-    np.add.at(summed, units, contributions)
-    return summed
 
 
 def _drawn_sums(contributions: FloatArray, *, rng: np.random.Generator, n_draws: int) -> FloatArray:

@@ -119,13 +119,7 @@ def _question(
 
 
 def names_of(label: str, method: str, *, kind: str, items: str) -> tuple[str, str]:
-    """Return task and prompt as the paper calls them, from the label of a method; else from kind, items and name.
-
-    >>> names_of("MetaInstruct (Exp. 3a)", "hl23_sent_judge_meta_instruct", kind="judgment", items="sentences")
-    ('Exp. 3a', 'MetaInstruct')
-    >>> names_of("ProductionChoice", "production_choice", kind="forced_choice", items="sentences")
-    ('forced choice, sentences', 'ProductionChoice')
-    """
+    """Return task and prompt as the paper calls them, from the label of a method; else from kind, items and name."""
     if result := _LABEL.match(label):
         return result["task"], result["prompt"]
     return ", ".join(part for part in (kind.replace("_", " "), items) if part), label or method

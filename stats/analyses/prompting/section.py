@@ -32,7 +32,7 @@ from pairbank.stats.scored_table.model_features import by_size, find_features
 from pairbank.stats.wording import MISSING, number, span
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+    pass
 
 CHANCE = 0.5
 ONE_SIDED = 0.025
@@ -247,31 +247,32 @@ def _bar_table(part: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
 def _scatters(asked: Sequence[Question], models: Sequence[str]) -> Iterator[Chart]:
     """Yield every question's answers over probabilities, one panel per model and prompt, a few models per figure."""
     for task in sorted({question.task for question in asked}):
+        of_task = [question for question in asked if question.task == task]
         for nth, shown in pages(models, MOST_MODELS):
-            drawn = [
-                question for model in shown for question in asked if (question.task, question.model) == (task, model)
-            ]
-            if drawn:
-                values = {"task": task, "of_words": drawn[0].measure == LOG_P, "n": [len(x.direct_nats) for x in drawn]}
-                name = f"scatter {task} {nth}" if len(models) > MOST_MODELS else f"scatter {task}"
-                yield Chart(name=name, caption="scatter", draw=partial(_draw_scatters, drawn), values=values)
-
-
-def _draw_scatters(asked: Sequence[Question]) -> Drawing:
-    several = len({question.model for question in asked}) > 1
-    panels: dict[str, list[pd.DataFrame]] = {}
-    for question in asked:
-        points = pd.DataFrame({"x": question.direct_nats, "y": question.asked_nats, "corpus": question.corpus})
-        panels.setdefault(f"{question.model}: {question.prompt}" if several else question.prompt, []).append(points)
-    words = asked[0].measure == LOG_P
-    return scatter_grid(
-        {heading: pd.concat(parts) for heading, parts in panels.items()},
-        x="x",
-        y="y",
-        x_label="direct: log P, nats" if words else "direct: good - bad, nats",
-        y_label="asked: log P, nats" if words else "asked: good - bad",
-        series="corpus",
-        diagonal=list(panels) if words else (),
-        n_columns=len({question.prompt for question in asked}) if len(panels) > 1 else 1,
-        zero=not words,
-    )
+            drawn = [question for model in shown for question in of_task if question.model == model]
+            if not drawn:
+                continue
+            several = len({question.model for question in drawn}) > 1
+            panels: dict[str, list[pd.DataFrame]] = {}
+            for question in drawn:
+                points = pd.DataFrame({"x": question.direct_nats, "y": question.asked_nats, "corpus": question.corpus})
+                heading = f"{question.model}: {question.prompt}" if several else question.prompt
+                panels.setdefault(heading, []).append(points)
+            of_words = drawn[0].measure == LOG_P
+            yield Chart(
+                name=f"scatter {task} {nth}" if len(models) > MOST_MODELS else f"scatter {task}",
+                caption="scatter",
+                draw=partial(
+                    scatter_grid,
+                    {heading: pd.concat(parts) for heading, parts in panels.items()},
+                    x="x",
+                    y="y",
+                    x_label="direct: log P, nats" if of_words else "direct: good - bad, nats",
+                    y_label="asked: log P, nats" if of_words else "asked: good - bad",
+                    series="corpus",
+                    diagonal=list(panels) if of_words else (),
+                    n_columns=len({question.prompt for question in drawn}) if len(panels) > 1 else 1,
+                    zero=not of_words,
+                ),
+                values={"task": task, "of_words": of_words, "n": [len(question.direct_nats) for question in drawn]},
+            )

@@ -25,6 +25,7 @@ Region = tuple[int, str]
 """Number of the region, 0 = the whole sentence; and condition."""
 Surprisal = Callable[[int, str], "FloatArray"]
 """Region and condition -> surprisals in bits, one an item."""
+TWOFOLD = "difference of differences"
 EQUAL_BITS, EQUAL_SHARE = 1e-3, 1e-5
 _TOKEN = re.compile(
     r"\s*(?:\(\s*(?P<region>\d+|\*)\s*;\s*%(?P<condition>[\w-]+)%\s*\)|(?P<number>\d+(?:\.\d+)?)|(?P<sign>[-+<>=&|()\[\]]))"
@@ -332,7 +333,7 @@ def comparison_rows(suite: Suite) -> Iterator[dict[str, Any]]:
     predicted = set(map(id, _parts(suite)))
     for formula in suite.formulas:
         for part in comparisons_of(formula):
-            known = _known(suite, [part])
+            known, kind = _known(suite, [part]), TWOFOLD if len(part.conditions) > 2 else "difference"
             margin = mean_of_items(part.margin_bits(suite.surprisal)[known])
             held = share_of_items(part.holds(suite.surprisal)[known].astype(float))
             yield {
@@ -340,21 +341,12 @@ def comparison_rows(suite: Suite) -> Iterator[dict[str, Any]]:
                 "corpus": suite.corpus,
                 "suite": suite.name,
                 "comparison": part.text.replace("%", ""),
-                "kind": kind_of(part) if id(part) in predicted else "control",
+                "kind": kind if id(part) in predicted else "control",
                 **cells(margin),
                 "n": margin.n,
                 **cells(held, "holds"),
                 "reason": margin.reason or "",
             }
-
-
-def kind_of(comparison: Comparison) -> str:
-    """Return whether two conditions are compared, or a difference with another difference.
-
-    >>> kind_of(comparisons_of(parsed("[(1;%a%) - (1;%b%)] + [(2;%c%) - (2;%d%)] > 0"))[0])
-    'difference of differences'
-    """
-    return "difference of differences" if len(comparison.conditions) > 2 else "difference"
 
 
 def _parts(suite: Suite) -> list[Comparison]:

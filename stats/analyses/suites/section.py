@@ -11,14 +11,13 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import REGIONS
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, where
-from pairbank.stats.analyses.suites.results import comparison_rows, model_rows, suite_row, suites_of
+from pairbank.stats.analyses.suites.results import TWOFOLD, comparison_rows, model_rows, suite_row, suites_of
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.wording import number
 
-TWOFOLD = "difference of differences"
 MOST_MODELS = 6
 """Models whose intervals are in one figure; more make a heat map only."""
 
