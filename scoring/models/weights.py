@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -168,7 +169,10 @@ def _digests(paths: Sequence[Path], on_progress: OnProgress) -> list[str]:
         return read
 
     with ThreadPoolExecutor(max(1, min(MOST_THREADS, os.cpu_count() or 1, len(todo)))) as pool:
-        read = dict(zip(todo, pool.map(digest, todo), strict=True))
+        digests = pool.map(digest, todo)
+        if total:
+            import_module("transformers.modeling_utils")  # needed next, and as long as a large file
+        read = dict(zip(todo, digests, strict=True))
     return [read.get(i) or str(kept) for i, kept in enumerate(results)]
 
 

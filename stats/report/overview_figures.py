@@ -12,7 +12,6 @@ import pandas as pd
 
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import is_string_logprob
-from pairbank.scoring.signature import design_of
 from pairbank.stats.analyses.form import Chart, groups, where
 from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, heat_map, intervals, pages
@@ -28,6 +27,8 @@ PEOPLE = "people"
 """In a figure of several models, whose accuracy that of people is."""
 MOST_MODELS, MOST_METHODS = 10, 8
 """In one figure of scatters; more models go on in another."""
+MOST_FIGURES = 3
+"""Of subsets of a corpus; more have one figure per method, with a row per subset."""
 MOST_PANELS = 4
 """In one figure of conditions."""
 LEAST_POINTS = 3
@@ -70,24 +71,43 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Chart]:
     together = n_models == 1 and n_methods <= MOST_SERIES
     is_map = not together and min(n_models, n_methods) > MOST_SERIES  # in a map, cells cannot be marked
     rows, series = ("model", "method") if n_models > MOST_SERIES else ("method", "model")
-    for group in groups(chosen, "corpus" if together else "where"):
-        place, part = str(group.key[0]), group.frame
-        of_models = part[part["model"] != PEOPLE]
-        values = {"place": place, "n": part["n"], "is_map": is_map, "people": where(part, method=PEOPLE)}
-        biased = groups(part[part["first_option"].notna()], "method")
-        values |= {"several": of_models["model"].nunique() > 1, "most_series": MOST_SERIES}
-        values |= {"biased": {group.key[0]: list(dict.fromkeys(group.frame["model"])) for group in biased}}
-        if is_map:
-            methods = part[part["method"] != PEOPLE]
-            methods = methods.assign(value=methods["averaged"].fillna(methods["value"]))
-            matrix = methods.pivot_table(index="model", columns="method", values="value", sort=False)
-            style: dict[str, Any] = {"value_label": "accuracy", "limits": _ends(matrix), "diverging": False}
-            draw = partial(heat_map, matrix, title=place, **style)
-        else:
-            style = {"x_label": "accuracy", "title": place, "chance": 0.5, "limits": (0, 1)}
-            style |= {"rows": "where", "series": "method"} if together else {"rows": rows, "series": series}
-            draw = partial(intervals, part, **style)
-        yield Chart(name=f"accuracy {place}", caption="accuracy", draw=draw, values=values)
+    many = _of_many_subsets(chosen) & (n_models > 1)
+    for group in groups(chosen[~many], "corpus" if together else "where"):
+        place = str(group.key[0])
+        by = ("where", "method") if together else (rows, series)
+        yield _accuracies(place, group.frame, *by, is_map=is_map)
+    for group in groups(chosen[many & (chosen["model"] != PEOPLE)], "corpus", "method"):
+        place = "subsets of {} by `{}`".format(*group.key)
+        is_map = n_models > MOST_SERIES
+        yield _accuracies(place, group.frame, *(("model", "group") if is_map else ("group", "model")), is_map=is_map)
+
+
+def _of_many_subsets(shown: pd.DataFrame) -> pd.Series[bool]:
+    """Return which rows are of subsets too many for a figure each: a method's have one together."""
+    is_subset = shown["group_by"] == "subset"
+    return is_subset & (shown["group"].where(is_subset).groupby(shown["corpus"]).transform("nunique") > MOST_FIGURES)
+
+
+def _accuracies(place: str, part: pd.DataFrame, rows: str, series: str, *, is_map: bool) -> Chart:
+    of_models = part[part["model"] != PEOPLE]
+    values = {"place": place, "n": part["n"], "is_map": is_map, "people": where(part, method=PEOPLE)}
+    title = _title(place)
+    biased = groups(part[part["first_option"].notna()], "method")
+    values |= {"several": of_models["model"].nunique() > 1, "most_series": MOST_SERIES}
+    values |= {"biased": {group.key[0]: list(dict.fromkeys(group.frame["model"])) for group in biased}}
+    if is_map:
+        cells = of_models.assign(value=of_models["averaged"].fillna(of_models["value"]))
+        matrix = cells.pivot_table(index=rows, columns=series, values="value", sort=False)
+        style: dict[str, Any] = {"value_label": "accuracy", "limits": _ends(matrix), "diverging": False}
+        draw = partial(heat_map, matrix, title=title, **style)
+    else:
+        style = {"x_label": "accuracy", "title": title, "chance": 0.5, "limits": (0, 1)}
+        draw = partial(intervals, part, rows=rows, series=series, **style)
+    return Chart(name=f"accuracy {place}".replace("`", ""), caption="accuracy", draw=draw, values=values)
+
+
+def _title(place: str) -> str:
+    return place.replace(" by `", "\n").rstrip("`")
 
 
 def _ends(matrix: pd.DataFrame) -> tuple[float, float]:
@@ -114,33 +134,43 @@ def _sentences(whole: pd.DataFrame) -> Iterator[Chart]:
 
 
 def _conditions(tables: Sequence[ScoredFrame]) -> Iterator[Chart]:
-    """Yield rating against score of single sentences, a colour per condition and a panel per model."""
+    """Yield rating against score of single sentences, a panel per model, a colour per condition if any."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
         points = [part for table in tables if table.corpus == corpus and len(part := _rated_sentences(table))]
         for nth, shown in pages(points, MOST_PANELS):
             panels = {f"{part['model'].iloc[0]}, {part['method'].iloc[0]}": thinned(part) for part in shown}
             score = f"score ({shown[0]['unit'].iloc[0]})"
+            by_condition = shown[0][CONDITION].nunique() > 1
+            name = f"{'conditions' if by_condition else 'ratings'} {corpus}"
             yield Chart(
-                name=f"conditions {corpus}{f' {nth}' if len(points) > MOST_PANELS else ''}",
+                name=f"{name}{f' {nth}' if len(points) > MOST_PANELS else ''}",
                 caption="conditions",
                 draw=partial(
                     scatter_grid, panels, x="x", y="y", series=CONDITION, x_label=score, y_label="mean rating"
                 ),
-                values={"corpus": corpus, "n": len(shown[0]), "thinned": thinned_text(pd.Series([*map(len, shown)]))},
+                values={
+                    "corpus": corpus,
+                    "n": len(shown[0]),
+                    "by_condition": by_condition,
+                    "thinned": thinned_text(pd.Series([*map(len, shown)])),
+                },
             )
 
 
 def _rated_sentences(table: ScoredFrame) -> pd.DataFrame:
-    """Return rating (y), condition, and score (x) by the reference method, of each rated sentence in a condition."""
+    """Return rating (y), score (x) by the reference method and condition, if there are any, of each rated sentence."""
     names = {*table.column_names}
-    if "human_good" not in names or not (CONDITION in names or design_of(table.signature)):
+    if not {"human_good", "task"} <= names or "sentence" not in {*table.part(["task"])["task"]}:
         return pd.DataFrame()  # without a look at the rows
     read = read_table(table)
     scores = read.method(read.reference) or next(iter(read.methods), None)
-    if scores is None or read.conditions is None:
+    if scores is None:
         return pd.DataFrame()
-    known = {"y": read.numbers("human_good"), "x": scores.sentence_score, CONDITION: read.conditions}
+    conditions = "sentences" if read.conditions is None else read.conditions
+    known = {"y": read.numbers("human_good"), "x": scores.sentence_score, CONDITION: conditions}
     points = pd.DataFrame(known).dropna().sort_values(CONDITION, kind="stable")
+    if len(points) < LEAST_POINTS:
+        return pd.DataFrame()
     return points.assign(model=table.model, method=scores.layout.method, unit=scores.layout.unit_in_words)
 
 
@@ -149,15 +179,19 @@ def _agreement(shown: pd.DataFrame) -> Iterator[Chart]:
     if not chosen["value"].notna().any():
         return
     several = chosen["model"].nunique() > 1
-    parts = {str(group.key[0]): group.frame for group in groups(chosen, "where")} if several else {"": chosen}
-    for place, part in parts.items():
-        matrix = part.pivot_table(index="model" if several else "where", columns="method", values="value", sort=False)
+    many = _of_many_subsets(chosen) & several
+    parts = {str(group.key[0]): group.frame for group in groups(chosen[~many], "where")} if several else {"": chosen}
+    subsets = groups(chosen[many], "corpus", "method")
+    of_subsets = {"subsets of {} by `{}`".format(*group.key): group.frame for group in subsets}
+    for place, part in (parts | of_subsets).items():
+        columns = "group" if place in of_subsets else "method"
+        matrix = part.pivot_table(index="model" if several else "where", columns=columns, values="value", sort=False)
         if matrix.empty:
             continue
         label = f"Pearson r with {either(part['versus']).replace('`', '')}"
-        draw = partial(heat_map, matrix, title=place, value_label=label, limits=(-1, 1))
+        draw = partial(heat_map, matrix, title=_title(place), value_label=label, limits=(-1, 1))
         values = {"place": place, "versus": part["versus"]}
-        yield Chart(name=f"agreement {place}".strip(), caption="agreement", draw=draw, values=values)
+        yield Chart(name=f"agreement {place}".replace("`", "").strip(), caption="agreement", draw=draw, values=values)
 
 
 def _scatters(

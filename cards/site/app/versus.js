@@ -40,9 +40,9 @@ export async function panel(bank, view, { table, corpus }) {
   const more = table.oneSided ? null : biased.length ? [
     note(biased.map(([one]) => one.model).join(" and "), " picks the same option in 95% of the presentations or more, so that its accuracy is near one half whatever it knows. The plot shows degrees of certainty, not answers."),
   ] : [
-    results(test),
+    results(test, names),
     counts(["first", "second"], found.y, found.x, [h("span", {}, "first"), h("span", {}, "second")]),
-    note("Accuracy is by the definition of each method’s paper; ties count one half. ", halfGains(test, "the first", "the second"), " The interval of the difference is an adjusted Wald interval for pairs. One comparison: looking at many needs a correction, as the leaderboard’s ranks have. ", titleOf(found), "."),
+    note("Accuracy is by the definition of each method’s paper; ties count one half. ", halfGains(test, "the first", "the second"), " The interval of the difference is an adjusted Wald interval for pairs. One comparison: looking at many needs a correction, as the leaderboard’s ranks have. Differences (good − bad) of the two: ", titleOf(found), "."),
   ];
   return split(title, subject, await plotOf(table, view, found, plot), await selected(table, view, found, plot), view, more);
 }
@@ -69,12 +69,12 @@ function verdict(test, names) {
   return `${test.difference.value > 0 ? names[0] : names[1]} is right more often (${pValue(test.exact)})`;
 }
 
-function results(test) {
+function results(test, names) {
   const { difference } = test;
   const line = (label, value, why = "") => h("tr", {}, h("td.label", {}, label), h("td.num", {}, value), h("td", {}, h("small", {}, why)));
   return h("table.pb-table.small.pb-test", {}, h("tbody", {},
-    line("Accuracy of the first", h("b", {}, share(test.accuracyA, 3))),
-    line("Accuracy of the second", h("b", {}, share(test.accuracyB, 3))),
+    line(["Accuracy of ", isolated(names[0])], h("b", {}, share(test.accuracyA, 3))),
+    line(["Accuracy of ", isolated(names[1])], h("b", {}, share(test.accuracyB, 3))),
     line("Difference", [h("b", {}, share(difference.value, 3)), ` [${share(difference.low, 3)}, ${share(difference.high, 3)}]`], "95% interval"),
     line("McNemar’s test, exact", pValue(test.exact), test.halfA + test.halfB ? "over whole and half gains" : ""),
     line("the same, mid-p", pValue(test.mid)),

@@ -105,3 +105,18 @@ def test_people_stand_once_and_never_as_a_row_of_empty_cells() -> None:
     rows = [text.get_text() for text in few.draw().axes[0].get_yticklabels()]
     assert rows[-1] == "people"
     assert "human" not in rows
+
+
+@pytest.mark.parametrize("n_models", [2, 9])
+def test_more_than_three_subsets_have_one_figure_per_method_with_all_of_them(n_models: int) -> None:
+    rows = [(f"The {n} dogs bark.", f"The {n} dogs barks.", f"task {n % 4}") for n in range(12)]
+    items = pairbank.load_corpus(pd.DataFrame(rows, columns=["good", "bad", "subset"]))
+    tables = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in NAMES[:n_models]]
+    figures = {figure.name: figure for figure in pairbank.report(tables).figures}
+    assert [name for name in figures if name.startswith("accuracy")] == [
+        "accuracy_items",
+        "accuracy_subsets_of_items_by_direct",
+    ]
+    axes = figures["accuracy_subsets_of_items_by_direct"].draw().axes[0]
+    labels = axes.get_yticklabels() if n_models == 2 else axes.get_xticklabels()
+    assert [text.get_text() for text in labels] == [f"task {n}" for n in range(4)]
