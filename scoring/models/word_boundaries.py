@@ -17,8 +17,9 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,16 +121,24 @@ class WordEdgeScorer:
         return EncodedRequest(ids=(*ids[:start], UNMARKED_START if at_start else NO_EDGE), start=start)
 
     def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> list[FloatArray]:
-        tokens, edges = _apart(requests)
-        of_tokens = self._scorer.token_logprobs(tokens, progress=progress)
-        result = _together(requests, of_tokens, self._edge_logprobs(edges, WHOLE))
-        progress(len(edges))
-        return result
+        results = self._answers(requests, partial(self._scorer.token_logprobs, progress=progress), WHOLE)
+        progress(sum(map(_is_edge, requests)))
+        return results
 
     def share_of_logprobs(self, requests: Sequence[EncodedRequest], share: Share) -> list[FloatArray]:
-        tokens, edges = _apart(requests)
-        of_tokens = self._scorer.share_of_logprobs(tokens, share)
-        return _together(requests, of_tokens, self._edge_logprobs(edges, share))
+        return self._answers(requests, partial(self._scorer.share_of_logprobs, share=share), share)
+
+    def _answers(
+        self,
+        requests: Sequence[EncodedRequest],
+        of_tokens: Callable[[list[EncodedRequest]], list[FloatArray]],
+        share: Share,
+    ) -> list[FloatArray]:
+        """Return the answers in the order of the requests; NaN for an edge that is not of the share."""
+        tokens = iter(of_tokens([request for request in requests if not _is_edge(request)]))
+        edges = self._edge_logprobs(requests, share)
+        missing = np.full(1, np.nan)
+        return [edges.get(r.ids, missing) if _is_edge(r) else next(tokens) for r in requests]
 
     def _edge_logprobs(self, asked: Sequence[EncodedRequest], share: Share) -> dict[tuple[int, ...], FloatArray]:
         """Return log B of each edge. Sequences of one length go together, so that there is nothing to pad."""
@@ -170,20 +179,6 @@ class WordEdgeScorer:
                 "log-probability: load it with dtype='float32', or check its weights"
             )
         return {edge.ids: values[[i]] for i, edge in enumerate(edges)}
-
-
-def _apart(requests: Sequence[EncodedRequest]) -> tuple[list[EncodedRequest], list[EncodedRequest]]:
-    return [r for r in requests if not _is_edge(r)], [r for r in requests if _is_edge(r)]
-
-
-def _together(
-    requests: Sequence[EncodedRequest],
-    of_tokens: Sequence[FloatArray],
-    of_edges: Mapping[tuple[int, ...], FloatArray],
-) -> list[FloatArray]:
-    """Return the answers in the order of the requests; NaN for an edge that is not among those given."""
-    tokens, missing = iter(of_tokens), np.full(1, np.nan)
-    return [of_edges.get(r.ids, missing) if _is_edge(r) else next(tokens) for r in requests]
 
 
 def _is_edge(request: EncodedRequest) -> bool:
