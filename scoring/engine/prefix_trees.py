@@ -34,12 +34,7 @@ class SharedPrefix(DynamicCache):
     """Keys and values of one sequence; every row of a pass sees them before its own."""
 
     def update(
-        self,
-        key_states: torch.Tensor,
-        value_states: torch.Tensor,
-        layer_idx: int,
-        *_args: Any,  # noqa: ANN401 - whatever a model tells its cache
-        **_kwargs: Any,  # noqa: ANN401
+        self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_args: object, **_kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the prefix's and a pass's keys and values (row, head, node, width), and keep nothing of the pass."""
         layer: Any = self.layers[layer_idx]

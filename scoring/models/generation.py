@@ -255,15 +255,13 @@ class _Watch:
 
 
 def _generated(
-    network: Any,  # noqa: ANN401 - a PreTrainedModel that generates
-    inputs: tuple[torch.Tensor, torch.Tensor],
-    settings: GenerationConfig,
-    watch: _Watch,
+    network: PreTrainedModel, inputs: tuple[torch.Tensor, torch.Tensor], settings: GenerationConfig, watch: _Watch
 ) -> torch.Tensor:
     from transformers import LogitsProcessorList
 
+    model: Any = network
     try:
-        created: torch.Tensor = network.generate(
+        created: torch.Tensor = model.generate(
             input_ids=inputs[0],
             attention_mask=inputs[1],
             generation_config=settings,

@@ -62,10 +62,7 @@ AUTO_CLASSES: dict[Kind, str] = {
     "seq2seq": "AutoModelForSeq2SeqLM",
 }
 KNOWN_MODELS = "known_models"
-BACKENDS: dict[str, str] = {
-    "fake": "pairbank.scoring.models.fake",
-    "minicons": "pairbank.scoring.models.minicons",
-}
+BACKENDS: dict[str, str] = {"fake": "pairbank.scoring.models.fake", "minicons": "pairbank.scoring.models.minicons"}
 """Name -> module with a function `load`."""
 SERVER = "pairbank.scoring.models.server.load"
 Backend: TypeAlias = "Callable[[str, LoadOptions], Scorer]"

@@ -28,7 +28,6 @@ from pairbank.scoring.api.model import (
     Continuation,
     ExampleTurn,
     ModelInfo,
-    OverLength,
     Progress,
     ScoringStats,
     Thinking,
@@ -200,13 +199,8 @@ class ChatScorer:
     def flags_of(self, request: EncodedRequest) -> tuple[str, ...]:
         return (OUTSIDE_TOP,) if request.ids in self._outside else ()
 
-    def write(
-        self,
-        prompts: Sequence[Ask],
-        *,
-        max_new_tokens: int,
-        over_length: OverLength,  # noqa: ARG002 - only the server knows how long a prompt is; it refuses one too long
-        progress: Progress,
+    def write(  # only the server knows how long a prompt is; it refuses one too long
+        self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress, **_over_length: object
     ) -> list[Continuation]:
         settings = self.settings.body(max_new_tokens, temperature=0.0)
         if self.tells_top:
