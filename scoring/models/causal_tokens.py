@@ -13,16 +13,9 @@ import jinja2
 
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import SWITCH, ExampleTurn, ModelInfo, open_block, without_thinking
-from pairbank.scoring.api.names import SPECIAL_TOKEN
+from pairbank.scoring.api.names import SPECIAL_TOKEN, UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
-from pairbank.scoring.models.tokenizing import (
-    TEMPLATE_FAULTS,
-    accepts_system,
-    base_prompt,
-    own_prefix,
-    text_specials,
-    with_unknown_flag,
-)
+from pairbank.scoring.models.tokenizing import TEMPLATE_FAULTS, accepts_system, base_prompt, own_prefix, text_specials
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -92,10 +85,13 @@ class CausalTokens:
         result = encoded(ids, offsets, request, bos_id=bos_id, template_ids=self._template_ids)
         if before:
             result = replace(result, ids=(*before, *result.ids), start=len(before) + result.start)
+        flags = [*result.flags]
         # a rendered chat is made of special tokens; in any other text they are read as what nobody wrote
         if not request.chat and not self._specials.isdisjoint(ids):
-            result = replace(result, flags=(*result.flags, SPECIAL_TOKEN))
-        return with_unknown_flag(result, self.tokenizer.unk_token_id)
+            flags.append(SPECIAL_TOKEN)
+        if self.tokenizer.unk_token_id in result.ids[result.start :]:
+            flags.append(UNKNOWN_TOKEN)
+        return replace(result, flags=tuple(flags)) if len(flags) > len(result.flags) else result
 
     def prompt_ids(self, texts: Sequence[str], *, chat: bool = False) -> list[list[int]]:
         """Return the tokens of texts that nothing is scored in, with what stands before each as in `encode`."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.model import BLOCKS, SWITCH
-from pairbank.scoring.api.names import UNKNOWN_TOKEN
-from pairbank.scoring.api.requests import EncodedRequest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -104,12 +102,6 @@ def vocabulary_of(model: object) -> Vocabulary:
             f"{type(model).__name__} has no tokenizer; expected a loaded model, a tokenizer, or a model's name"
         )
     return TokenizerVocabulary(tokenizer)
-
-
-def with_unknown_flag(request: EncodedRequest, unknown_id: int | None) -> EncodedRequest:
-    if unknown_id is None or unknown_id not in request.ids[request.start :]:
-        return request
-    return replace(request, flags=(*request.flags, UNKNOWN_TOKEN))
 
 
 def text_specials(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:

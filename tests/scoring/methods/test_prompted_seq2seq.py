@@ -7,11 +7,8 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from pairbank.scoring.api.method import Answered
-from pairbank.scoring.api.names import UNKNOWN_TOKEN
-from pairbank.scoring.api.requests import EncodedRequest
 from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.seq2seq import Seq2SeqScorer
-from pairbank.scoring.models.tokenizing import with_unknown_flag
 from tiny_bidirectional_models import t5_model
 from tiny_models import tiny_info
 
@@ -76,10 +73,3 @@ def test_prompts_are_framed_as_hu_and_levys_code_frames_them(name: str) -> None:
     result = method.values(answers, row)[f"{name}_logprobs"]
     expected = [naive_nats(model, tokenizer, text, label) for label in labels]
     assert result[:2] == pytest.approx(expected, abs=1e-4)
-
-
-def test_an_unknown_token_is_flagged_where_it_is_scored() -> None:
-    request = EncodedRequest(ids=(5, 0, 7, 0), start=2, flags=("boundary_merge",))
-    assert with_unknown_flag(request, 0).flags == ("boundary_merge", UNKNOWN_TOKEN)
-    assert with_unknown_flag(request, 5).flags == ("boundary_merge",), "a context may have unknown tokens"
-    assert with_unknown_flag(request, None) is request

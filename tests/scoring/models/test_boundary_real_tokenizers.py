@@ -189,6 +189,7 @@ def test_a_template_token_that_takes_in_the_space_behind_it_is_not_scored(scorer
 def test_an_unknown_token_that_spans_the_join_is_scored(scorers: dict[str, CausalScorer]) -> None:
     assert scored(scorers["wordpiece"], "Xe", "Ж") == ("[UNK]",)
     assert encode(scorers["wordpiece"], "Xe", "Ж").flags == (BOUNDARY_MERGE, "unknown_token")
+    assert encode(scorers["wordpiece"], "Ж", " story").flags == (), "a context may have unknown tokens"
 
 
 # 4: a bare sentence is scored as it is given
