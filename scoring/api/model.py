@@ -18,7 +18,6 @@ import numpy.typing as npt
 from pairbank.arrays import FloatArray
 from pairbank.errors import PairbankError
 from pairbank.files import sha256_of_text
-from pairbank.scoring.api.names import TRUNCATED
 from pairbank.scoring.api.requests import EncodedRequest, Request, Share
 
 T = TypeVar("T")
@@ -323,11 +322,6 @@ class Continuation:
     n_tokens: int
     """Tokens written, the end-of-sequence token not among them."""
     flags: tuple[str, ...] = ()
-
-    @property
-    def is_truncated(self) -> bool:
-        """Whether it ended before its thinking did."""
-        return TRUNCATED in self.flags
 
 
 @runtime_checkable

@@ -128,7 +128,7 @@ class Generated(Prompted):
         """Return the option found behind the thinking, if there is any; None in a text that ends before."""
         text = written.text or ""
         n_thinking = thinking_characters(text)
-        if n_thinking is None or written.is_truncated:
+        if n_thinking is None or TRUNCATED in written.flags:
             return None
         return first_answer(text[n_thinking:], self.prompt.pattern, options)
 
@@ -157,7 +157,9 @@ class Generated(Prompted):
 
 def _flagged(written: Continuation, ask: Ask) -> Continuation:
     """Return what was written, flagged where it ended before its thinking did."""
-    if written.text is None or thinking_characters(written.text, prompt=ask.text) is not None or written.is_truncated:
+    if written.text is None or TRUNCATED in written.flags:
+        return written
+    if thinking_characters(written.text, prompt=ask.text) is not None:
         return written
     return replace(written, flags=(*written.flags, TRUNCATED))
 
