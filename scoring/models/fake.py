@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from pairbank.arrays import FloatArray
-from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, Progress
+from pairbank.scoring.api.model import Ask, Continuation, ExampleTurn, ModelInfo, OverLength, Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request, encoded
 from pairbank.scoring.models.options import LoadOptions, refuse_others
 
@@ -102,7 +102,12 @@ class FakeScorer:
         return results
 
     def write(
-        self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress, **_over_length: object
+        self,
+        prompts: Sequence[Ask],
+        *,
+        max_new_tokens: int,
+        over_length: OverLength,  # noqa: ARG002 - it takes any
+        progress: Progress,
     ) -> list[Continuation]:
         results = []
         for ask in prompts:
