@@ -135,7 +135,7 @@ class WordEdgeScorer:
         share: Share,
     ) -> list[FloatArray]:
         """Return the answers in the order of the requests; NaN for an edge that is not of the share."""
-        tokens = iter(of_tokens([request for request in requests if not _is_edge(request)]))
+        tokens = iter(of_tokens([r for r in requests if not _is_edge(r)]))
         edges = self._edge_logprobs(requests, share)
         missing = np.full(1, np.nan)
         return [edges.get(r.ids, missing) if _is_edge(r) else next(tokens) for r in requests]
