@@ -35,8 +35,8 @@ from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import may_publish, reasons, text_columns
 from pairbank.cards.bank.tables import long_problems, read_summary
 from pairbank.cards.bank.writing import is_unfinished
-from pairbank.cards.card.contents import configs_of
-from pairbank.cards.card.render import columns_of_configs, licences_of, results_shown
+from pairbank.cards.card.contents import columns_in, configs_of
+from pairbank.cards.card.render import licences_of, results_shown
 from pairbank.cards.card.tables import ratings_table
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
@@ -92,7 +92,7 @@ def check_locked(bank: str | Path, *, depth: Depth = "all", reports: Reports = "
     _stop_at(root, [*results, *_card_problems(root, manifest)])
     if depth == "all":
         _stop_at(root, [*result_problems(root, manifest), *long_problems(root, manifest)])
-    _stop_at(root, list(_croissant_problems(root, manifest)))
+    _stop_at(root, [f"{CROISSANT}: {problem}" for problem in _croissant_problems(root, manifest)])
     return manifest
 
 
@@ -137,12 +137,8 @@ def _file_problems(root: Path, manifest: Mapping[str, Any], reports: Reports) ->
     yield from (f"{path}: not in the manifest" for path in sorted(present - recorded.keys()))
     known = sorted(path for path in present & recorded.keys() if not _is_report(path))
     yield from (f"{path}: no table that the manifest says the bank has" for path in known if path not in expected)
-    if (
-        CARD in present
-        and CARD in recorded
-        and not (expected - present)
-        and sha256_of_file(root / CARD) != recorded[CARD]
-    ):
+    is_readable = CARD in recorded and not (expected - present)
+    if is_readable and sha256_of_file(root / CARD) != recorded[CARD]:
         yield f"{CARD}: changed since the bank was written (its sha256 is not the manifest's)"
         yield from _card_problems(root, manifest)
     for path in sorted((present & recorded.keys()) - {CARD}):
@@ -170,19 +166,32 @@ def _card_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _croissant_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    path = root / CROISSANT
-    if not path.is_file():
+    """Yield what the Croissant file says that is not so, and what it leaves out."""
+    if not (root / CROISSANT).is_file():
+        return
+    try:
+        stated = json.loads((root / CROISSANT).read_bytes().decode("utf-8"))
+        listed_files = [file for file in stated["distribution"] if file["@type"] == "cr:FileObject"]
+        files = {file["name"]: file.get("sha256") for file in listed_files if file["name"] != "repo"}
+        sets = {entry["name"]: {str(field["name"]) for field in entry["field"]} for entry in stated["recordSet"]}
+    except UnicodeDecodeError as error:
+        yield f"not UTF-8 ({error.reason} at byte {error.start})"
+        return
+    except (ValueError, TypeError, KeyError) as error:
+        yield f"not a Croissant file of pairbank's ({type(error).__name__}: {str(error)[:80]})"
         return
     hashes = {name: manifest["files"][name] for name in data_files(manifest)}
-    columns = columns_of_configs(root, manifest)
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        yield f"{CROISSANT}: not UTF-8 ({error.reason} at byte {error.start})"
-        return
-    configs = configs_of(manifest, hashes)
-    problems = croissant_problems(text, configs, columns, hashes)
-    yield from (f"{CROISSANT}: {problem}" for problem in problems)
+    yield from (f"{path} is not listed" for path in sorted(hashes.keys() - files.keys()))
+    yield from (f"lists {path[:200]!r}, which the bank has not" for path in sorted(files.keys() - hashes.keys()))
+    stale = (path for path in sorted(hashes.keys() & files.keys()) if files[path] != hashes[path])
+    yield from (f"stale: {path} has another sha256" for path in stale)
+    splits = {config["config_name"]: config["data_files"] for config in configs_of(manifest, hashes)}
+    yield from (f"config {name} is not described" for name in sorted(splits.keys() - sets.keys()))
+    yield from (f"describes {name[:200]!r}, which is no config" for name in sorted(sets.keys() - splits.keys()))
+    for name in sorted(splits.keys() & sets.keys()):
+        expected = {*(["split"] if len(splits[name]) > 1 else []), *columns_in(root / splits[name][0]["path"])}
+        if differ := sorted(sets[name] ^ expected):
+            yield f"stale: config {name} has other columns ({', '.join(differ)[:200]})"
 
 
 def _head_problems(page: str, manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -221,42 +230,6 @@ def _holds_texts(root: Path, manifest: Mapping[str, Any], corpus: str) -> bool:
     methods = {name: definition for signature in models.values() for name, definition in signature["methods"].items()}
     schemas = [pq.read_schema(root / path) for path in paths]
     return any(text_columns(datasets.Features.from_arrow_schema(schema), methods) for schema in schemas)
-
-
-def croissant_problems(
-    text: str, configs: Sequence[Mapping[str, Any]], columns: Mapping[str, Mapping[str, str]], hashes: Mapping[str, str]
-) -> list[str]:
-    """Return what a Croissant file says that is not so, and what it leaves out."""
-    try:
-        stated = json.loads(text)
-        files = {
-            member["name"]: member.get("sha256")
-            for member in stated["distribution"]
-            if member["@type"] == "cr:FileObject"
-        }
-        sets = {entry["name"]: [field["name"] for field in entry["field"]] for entry in stated["recordSet"]}
-    except (ValueError, TypeError, KeyError) as error:
-        return [f"not a Croissant file of pairbank's ({type(error).__name__}: {str(error)[:80]})"]
-    files.pop("repo", None)
-    stale = (path for path in sorted(hashes.keys() & files.keys()) if files[path] != hashes[path])
-    return [
-        *(f"{path} is not listed" for path in sorted(hashes.keys() - files.keys())),
-        *(f"lists {path[:200]!r}, which the bank has not" for path in sorted(files.keys() - hashes.keys())),
-        *(f"stale: {path} has another sha256" for path in stale),
-        *_set_problems(sets, configs, columns),
-    ]
-
-
-def _set_problems(
-    stated: Mapping[str, list[Any]], configs: Sequence[Mapping[str, Any]], columns: Mapping[str, Mapping[str, str]]
-) -> Iterator[str]:
-    known = {str(config["config_name"]): len(config["data_files"]) > 1 for config in configs}
-    yield from (f"config {name} is not described" for name in sorted(known.keys() - stated.keys()))
-    yield from (f"describes {name[:200]!r}, which is no config" for name in sorted(stated.keys() - known.keys()))
-    for name in sorted(known.keys() & stated.keys()):
-        expected = [*(["split"] if known[name] else []), *columns[name]]
-        if differ := sorted(set(map(str, stated[name])) ^ set(expected)):
-            yield f"stale: config {name} has other columns ({', '.join(differ)[:200]})"
 
 
 def figure_problems(
@@ -299,7 +272,8 @@ def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) ->
     written = _numbers(cell)
     right = tuple(None if math.isnan(x) else number(x) for x in (*expected, *over))
     if written not in (right, (*right[:3], None, None)):
-        yield f"{where}: the card says {cell}, the results {_text(expected)}"
+        value, low, high = (number(x, digits=4) for x in expected)
+        yield f"{where}: the card says {cell}, the results {value} [{low}, {high}]"
     n = re.search(r"\(n = (\d+)\)", cell)
     if (n[1] if n else row.get("n")) != str(int(known["n"])):
         yield f"{where}: the card says n = {n[1] if n else row.get('n')}, the results {known['n']}"
@@ -321,10 +295,6 @@ def _numbers(cell: str) -> tuple[str | None, ...]:
     over = rf"(?:, paradigms \[({_NUMBER}), ({_NUMBER})\])?"
     result = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\]{over}(?: \(n = \d+\))?$", cell)
     return result.groups() if result else (cell,)
-
-
-def _text(numbers: list[float]) -> str:
-    return f"{number(numbers[0], digits=4)} [{number(numbers[1], digits=4)}, {number(numbers[2], digits=4)}]"
 
 
 def _rating_problems(tables: list[list[dict[str, str]]], ratings: Mapping[str, Any]) -> Iterator[str]:

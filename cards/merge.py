@@ -10,28 +10,14 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from pairbank.cards.bank import layout
 from pairbank.cards.bank.beside_tables import contradictions, declare, declared_in, united
-from pairbank.cards.bank.layout import (
-    CARD,
-    CROISSANT,
-    MANIFEST,
-    PROBES,
-    RATINGS,
-    RECORD,
-    REPORTS,
-    SUMMARY,
-    bank_files,
-    items_path,
-    probe_paths,
-    ratings_path,
-    refuse_newer,
-    scores_path,
-)
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, lacks_licence
 from pairbank.cards.bank.tables import (
@@ -98,60 +84,45 @@ def merge_banks(first: str | Path, second: str | Path, *, out: str | Path, comma
             locks.enter_context(locked_where_writable(root))
         a, b = (replace(side, manifest=check_locked(side.root)) for side in sides)
         for side in (a, b):
-            refuse_newer(side.root, side.manifest)
-        _refuse_conflicts(a, b)
+            layout.refuse_newer(side.root, side.manifest)
+        declared = contradictions(*(declared_in(side.manifest) for side in (a, b)))
+        conflicts = [*_corpus_conflicts(a, b), *_table_conflicts(a, b)]
+        if conflicts := [*conflicts, *(f"{text} (in {a.name} and in {b.name})" for text in declared)]:
+            where = f"{a.name} and {b.name} contradict each other in {len(conflicts)} point(s); nothing was written:"
+            raise BankError(f"{where}{listed(conflicts)}")
         with written_anew(target, purpose="the merged bank") as staged:
             _write_union(a, b, staged, command)
     return target
 
 
-def _refuse_conflicts(a: _Side, b: _Side) -> None:
-    conflicts = [
-        *_corpus_conflicts(a, b),
-        *_rating_conflicts(a, b),
-        *_score_conflicts(a, b),
-        *_probe_conflicts(a, b),
-        *(
-            f"{contradiction} (in {a.name} and in {b.name})"
-            for contradiction in contradictions(*(declared_in(side.manifest) for side in (a, b)))
-        ),
-    ]
-    if conflicts:
-        where = f"{a.name} and {b.name} contradict each other in {len(conflicts)} point(s); nothing was written:"
-        raise BankError(f"{where}{listed(conflicts)}")
-
-
 def _write_union(a: _Side, b: _Side, staged: Path, command: str) -> None:
-    manifest = _united(a, b)
+    manifest, made_anew = _united(a, b), (layout.CARD, layout.CROISSANT, layout.SUMMARY)
     for side in (b, a):
-        for path in bank_files(side.root):
-            if path not in (CARD, CROISSANT, SUMMARY) and not path.startswith(f"{REPORTS}/"):
+        for path in layout.bank_files(side.root):
+            if path not in made_anew and not path.startswith(f"{layout.REPORTS}/"):
                 (staged / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(side.root / path, staged / path)
     _copy_reports(a, b, staged)
-    _write_old_results(a, b, staged)
+    if old := [frame for side in (a, b) if (frame := read_summary(side.root)) is not None]:
+        # from which those of tables without texts are taken over
+        write_summary(staged / layout.SUMMARY, pd.concat(old, ignore_index=True).drop_duplicates([*IDENTITY]))
     summary = summary_of(staged, manifest, {})
     if summary is not None:
-        write_summary(staged / SUMMARY, summary)
+        write_summary(staged / layout.SUMMARY, summary)
     finish(staged, manifest, summary, command=command)
     if record := {**a.record, **b.record}:
-        write_json(staged / RECORD, record)
+        write_json(staged / layout.RECORD, record)
     check_locked(staged, depth="quick")
 
 
 def _side(place: str | Path) -> _Side:
-    root = Path(place)
-    if not root.is_dir() and re.fullmatch(r"[\w.-]+/[\w.-]+", str(place), flags=re.ASCII):
-        root, record = _from_hub(str(place))
-        return _Side(name=str(place), root=root, record=record)
-    if not root.is_dir():
+    """Return a bank's folder; one on the Hub is downloaded to our cache, as files and no links."""
+    root, repo_id = Path(place), str(place)
+    if root.is_dir():
+        record = read_json(root / layout.RECORD) if (root / layout.RECORD).is_file() else {}
+        return _Side(name=repo_id, root=root, record=record)
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", repo_id, flags=re.ASCII):
         raise BankError(f"{place}: no such folder; expected a bank, or ORG/NAME on the Hub")
-    record = read_json(root / RECORD) if (root / RECORD).is_file() else {}
-    return _Side(name=str(place), root=root, record=record)
-
-
-def _from_hub(repo_id: str) -> tuple[Path, Mapping[str, Any]]:
-    """Return where a bank from the Hub lies in our cache, as files and no links, and what of it is on the Hub."""
     from huggingface_hub import HfApi
 
     from pairbank.cards.hub.repository import Repository, with_retries
@@ -160,17 +131,12 @@ def _from_hub(repo_id: str) -> tuple[Path, Mapping[str, Any]]:
     remote = with_retries(f"read {repo_id}", repository.read)
     if not remote.revision:
         raise BankError(f"{repo_id}: neither a folder here nor a dataset on the Hub that your token can see")
-
     folder = cache_dir() / "banks" / repo_id.replace("/", "--") / remote.revision
 
-    def download() -> str:
-        return repository.api.snapshot_download(
-            repo_id, repo_type="dataset", revision=remote.revision, local_dir=folder
-        )
-
-    root = Path(with_retries(f"download {repo_id}", download))
-    files = {path: LocalFile(content=root / path).etags for path in (*bank_files(root), MANIFEST)}
-    return root, {repository.url: {"revision": remote.revision, "files": files}}
+    snapshot = partial(repository.api.snapshot_download, repo_id, repo_type="dataset", local_dir=folder)
+    root = Path(with_retries(f"download {repo_id}", partial(snapshot, revision=remote.revision)))
+    files = {path: LocalFile(content=root / path).etags for path in (*layout.bank_files(root), layout.MANIFEST)}
+    return _Side(name=repo_id, root=root, record={repository.url: {"revision": remote.revision, "files": files}})
 
 
 def _corpus_conflicts(a: _Side, b: _Side) -> Iterator[str]:
@@ -190,27 +156,35 @@ def _corpus_conflicts(a: _Side, b: _Side) -> Iterator[str]:
                 f"corpus {name!r}: texts in {whole.name}, left out in {other.name}; leave them out in both "
                 f"(pairbank strip {whole.name})"
             )
-        elif not differ and (result := _file_difference(items_path(name), a, b, read_table)):
+        elif not differ and (result := _file_difference(layout.items_path(name), a, b, read_table)):
             yield f"corpus {name!r}: {result}"
 
 
-def _rating_conflicts(a: _Side, b: _Side) -> Iterator[str]:
-    for name in sorted(a.manifest.get(RATINGS, {}).keys() & b.manifest.get(RATINGS, {}).keys()):
-        if result := _file_difference(ratings_path(name), a, b, read_table):
+def _table_conflicts(a: _Side, b: _Side) -> Iterator[str]:
+    """Yield what is said differently of ratings, scores and probes that both banks hold."""
+    for name in sorted(a.manifest.get(layout.RATINGS, {}).keys() & b.manifest.get(layout.RATINGS, {}).keys()):
+        if result := _file_difference(layout.ratings_path(name), a, b, read_table):
             yield f"corpus {name!r}, ratings: {result}"
-
-
-def _score_conflicts(a: _Side, b: _Side) -> Iterator[str]:
-    for name in sorted(a.manifest["scores"].keys() & b.manifest["scores"].keys()):
-        ours, theirs = a.manifest["scores"][name], b.manifest["scores"][name]
-        for slug in sorted(ours.keys() & theirs.keys()):
-            where = f"corpus {name!r}, model {slug!r}"
-            differ = signature_differences(ours[slug], theirs[slug])
-            yield from (f"{where}: {key} is {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ[:3])
-            path = scores_path(name, slug)
-            if not differ and (result := _file_difference(path, a, b, lambda file: read_scored(file).dataset)):
-                yield f"{where}: {result}"
-        yield from _form_conflicts(name, a, b)
+    for kind, what in (("scores", "model"), (layout.PROBES, "probes of")):
+        ours, theirs = a.manifest.get(kind, {}), b.manifest.get(kind, {})
+        for name in sorted(ours.keys() & theirs.keys()):
+            for slug in sorted(ours[name].keys() & theirs[name].keys()):
+                where = f"corpus {name!r}, {what} {slug!r}"
+                differ = signature_differences(ours[name][slug], theirs[name][slug])
+                yield from (f"{where}: {key} is {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ[:3])
+                if differ:
+                    continue
+                if kind == layout.PROBES:
+                    paths = layout.probe_paths(name, slug)
+                    is_same = all((a.root / path).read_bytes() == (b.root / path).read_bytes() for path in paths)
+                    result = "" if is_same else f"other numbers in {a.name} than in {b.name}"
+                else:
+                    path = layout.scores_path(name, slug)
+                    result = _file_difference(path, a, b, lambda file: read_scored(file).dataset)
+                if result:
+                    yield f"{where}: {result}"
+            if kind == "scores":
+                yield from _form_conflicts(name, a, b)
 
 
 def _file_difference(path: str, a: _Side, b: _Side, read: Callable[[Path], datasets.Dataset]) -> str:
@@ -218,18 +192,6 @@ def _file_difference(path: str, a: _Side, b: _Side, read: Callable[[Path], datas
     if a.manifest["files"][path] == b.manifest["files"][path]:  # `check` has compared them with the files
         return ""
     return table_difference(read(a.root / path), read(b.root / path), a.name, b.name)
-
-
-def _probe_conflicts(a: _Side, b: _Side) -> Iterator[str]:
-    held = [side.manifest.get(PROBES, {}) for side in (a, b)]
-    for name in sorted(held[0].keys() & held[1].keys()):
-        for slug in sorted(held[0][name].keys() & held[1][name].keys()):
-            differ = signature_differences(held[0][name][slug], held[1][name][slug])
-            where = f"corpus {name!r}, probes of {slug!r}"
-            yield from (f"{where}: {key} is {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ[:3])
-            files = [[(side.root / path).read_bytes() for path in probe_paths(name, slug)] for side in (a, b)]
-            if not differ and files[0] != files[1]:
-                yield f"{where}: other numbers in {a.name} than in {b.name}"
 
 
 def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
@@ -244,9 +206,8 @@ def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
     if differ := differing_keys(*hashes):
         yield f"{where}: method(s) {', '.join(differ)} in one only, or in another wording"
         return
-    features = [
-        open_scored(side.root / scores_path(name, slug)).features for side, slug in zip((a, b), slugs, strict=True)
-    ]
+    paths = (side.root / layout.scores_path(name, slug) for side, slug in zip((a, b), slugs, strict=True))
+    features = [open_scored(path).features for path in paths]
     if columns := differing_keys(*features):
         yield f"{where}: column(s) {', '.join(columns)} in one only, or of another type"
 
@@ -301,15 +262,15 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
         for key in ("title", "contact")
     }
     texts["authors"] = list(dict.fromkeys(name for side in (a, b) for name in side.manifest.get("authors", [])))
-    ratings = {**b.manifest.get(RATINGS, {}), **a.manifest.get(RATINGS, {})}
+    ratings = {**b.manifest.get(layout.RATINGS, {}), **a.manifest.get(layout.RATINGS, {})}
     manifest: dict[str, Any] = {
         "corpora": {name: corpora[name] for name in order},
         "scores": _by_corpus(a.manifest["scores"], b.manifest["scores"]),
         "command": "\n".join(commands),
     }
     manifest |= {key: text for key, text in texts.items() if text}
-    probes = _by_corpus(*(side.manifest.get(PROBES, {}) for side in (a, b)))
-    manifest |= {key: table for key, table in ((RATINGS, ratings), (PROBES, probes)) if table}
+    probes = _by_corpus(*(side.manifest.get(layout.PROBES, {}) for side in (a, b)))
+    manifest |= {key: table for key, table in ((layout.RATINGS, ratings), (layout.PROBES, probes)) if table}
     declare(manifest, united(declared_in(a.manifest), declared_in(b.manifest)))
     return manifest
 
@@ -322,7 +283,7 @@ def _copy_reports(a: _Side, b: _Side, target: Path) -> None:
     """Copy the reports of both; one that both have in different versions gets a second folder, `<study>-2`."""
     folders: dict[str, Path] = {}
     for side in (a, b):
-        for folder in sorted(p for p in (side.root / REPORTS).glob("*") if p.is_dir()):
+        for folder in sorted(p for p in (side.root / layout.REPORTS).glob("*") if p.is_dir()):
             if folder.name in folders and _contents(folders[folder.name]) == _contents(folder):
                 continue
             number = 2
@@ -331,15 +292,8 @@ def _copy_reports(a: _Side, b: _Side, target: Path) -> None:
                 name, number = f"{folder.name}-{number}", number + 1
             folders[name] = folder
     for name, folder in folders.items():
-        shutil.copytree(folder, target / REPORTS / name)
+        shutil.copytree(folder, target / layout.REPORTS / name)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-def _write_old_results(a: _Side, b: _Side, target: Path) -> None:
-    """Write the results of both, from which those of tables without texts are taken over."""
-    old = [frame for frame in (read_summary(a.root), read_summary(b.root)) if frame is not None]
-    if old:
-        write_summary(target / SUMMARY, pd.concat(old, ignore_index=True).drop_duplicates([*IDENTITY]))

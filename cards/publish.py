@@ -93,10 +93,7 @@ def space_files(repo_id: str, site: Path, corpora: Sequence[str], *, endpoint: s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What publishing did, or would do in a dry run.
-
-    >>> publish("my-bank", "me/my-bank").url  # doctest: +SKIP
-    """
+    """What publishing did, or would do in a dry run."""
 
     url: str
     revision: str
@@ -162,12 +159,7 @@ def publish(
     with contextlib.nullcontext() if dry_run else locked(root):
         manifest = check_publishable(root)
         work = _Work(
-            root=root,
-            api=HfApi(),
-            dry_run=dry_run,
-            replace=tuple(replace),
-            private=private,
-            tell=tell or (lambda _text: None),
+            root, HfApi(), dry_run=dry_run, private=private, replace=replace, tell=tell or (lambda _text: None)
         )
         files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
         published = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
@@ -184,11 +176,8 @@ def publish(
 
 
 def _tag(api: HfApi, repo_id: str, tag: str, revision: str) -> None:
-    def known() -> str | None:
-        refs = api.list_repo_refs(repo_id, repo_type="dataset").tags
-        return next((ref.target_commit for ref in refs if ref.name == tag), None)
-
-    present = with_retries(f"read the tags of {repo_id}", known)
+    refs = with_retries(f"read the tags of {repo_id}", lambda: api.list_repo_refs(repo_id, repo_type="dataset")).tags
+    present = next((ref.target_commit for ref in refs if ref.name == tag), None)
     if present is None:
         with_retries(f"tag {repo_id}", lambda: api.create_tag(repo_id, tag=tag, revision=revision, repo_type="dataset"))
     elif present != revision:
@@ -239,13 +228,13 @@ def bank_as_published(
     return files | {path: LocalFile(content=data) for path, data in {**facts, MANIFEST: stated.encode()}.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Work:
     root: Path
     api: HfApi
     dry_run: bool
     private: bool | None
-    replace: tuple[str, ...]
+    replace: Sequence[str]
     tell: Tell
 
     def publish(self, repository: Repository, files: Mapping[str, LocalFile], message: str) -> Published:
@@ -292,7 +281,9 @@ class _Work:
     def _changes(self, repository: Repository, files: Mapping[str, LocalFile], remote: Remote) -> Changes:
         known = self.record.get(repository.url, {}).get("files", {}) if remote.revision else {}
         if repository.kind == "space" and SPACE_FILES in remote.files:
-            known = known | _files_of_space(repository, remote)
+            with contextlib.suppress(ValueError, TypeError):
+                stated = dict(json.loads(repository.content(SPACE_FILES, remote.revision)))
+                known = known | stated | {SPACE_FILES: (remote.files[SPACE_FILES].etag,)}
         base = Base(files=known, vouched=_vouched(repository, remote), replace=self.replace)
         not_ours = {".gitattributes"} if EVAL in files else {".gitattributes", EVAL}
         present = {path: file for path, file in remote.files.items() if path not in not_ours}
@@ -300,21 +291,13 @@ class _Work:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What this bank published before, by address."""
+        """What was published before, by address."""
         path = self.root / RECORD
         return dict(read_json(path)) if path.is_file() else {}
 
     def remember(self, url: str, value: Mapping[str, Any]) -> None:
         """Note what was published, beside the bank, for the next time."""
         write_json(self.root / RECORD, self.record | {url: value})
-
-
-def _files_of_space(repository: Repository, remote: Remote) -> dict[str, Any]:
-    try:
-        stated = dict(json.loads(repository.content(SPACE_FILES, remote.revision)))
-    except (ValueError, TypeError):
-        return {}
-    return stated | {SPACE_FILES: (remote.files[SPACE_FILES].etag,)}
 
 
 def _vouched(repository: Repository, remote: Remote) -> set[str]:
@@ -327,10 +310,9 @@ def _vouched(repository: Repository, remote: Remote) -> set[str]:
     except (ValueError, KeyError, TypeError):
         return set()
     vouched = {path for path, digest in stated.items() if path in remote.files and remote.files[path].etag == digest}
-    for path in (CARD, CROISSANT, RENDERED):
-        if path in stated and path in remote.files:
-            content = repository.content(path, remote.revision)
-            vouched |= {path} if hashlib.sha256(content).hexdigest() == stated[path] else set()
+    for path in {CARD, CROISSANT, RENDERED} & stated.keys() & remote.files.keys():
+        if hashlib.sha256(repository.content(path, remote.revision)).hexdigest() == stated[path]:
+            vouched.add(path)
     return vouched | {MANIFEST, *({INDEX} & remote.files.keys())}
 
 
@@ -341,23 +323,14 @@ def _propose(work: _Work, repo_id: str, results: Mapping[str, str]) -> dict[str,
         digest = sha256_of_text(text)
         before = work.record.get(f"{work.api.endpoint}/{model_id}", {})
         if before.get("results") != digest:
-            url = with_retries(
-                f"propose results to {model_id}", partial(_pull_request, work.api, model_id, repo_id, text)
+            propose = partial(
+                Repository(api=work.api, repo_id=model_id, kind="model").propose,
+                {results_path(repo_id): text.encode()},
+                message=f"Add evaluation results of {repo_id}",
+                description=f"Scored with pairbank; items and scores: {work.api.endpoint}/datasets/{repo_id}",
             )
+            url = with_retries(f"propose results to {model_id}", propose)
             before = {"results": digest, "pull_request": url}
             work.remember(f"{work.api.endpoint}/{model_id}", before)
         urls[model_id] = str(before["pull_request"])
     return urls
-
-
-def _pull_request(api: HfApi, model_id: str, repo_id: str, text: str) -> str:
-    from huggingface_hub import CommitOperationAdd
-
-    commit = api.create_commit(
-        model_id,
-        [CommitOperationAdd(results_path(repo_id), text.encode())],
-        commit_message=f"Add evaluation results of {repo_id}",
-        commit_description=f"Scored with pairbank; items and scores: {api.endpoint}/datasets/{repo_id}",
-        create_pr=True,
-    )
-    return str(commit.pr_url)

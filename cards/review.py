@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pairbank.cards.acceptance import MOST_RECORD_BYTES, MOST_TABLE_BYTES
 from pairbank.cards.bank.layout import SUBMISSIONS
 from pairbank.cards.hub.repository import with_retries
-from pairbank.cards.submissions import WITHDRAWN, Verdict, download, judged, record_path, verdict_on
+from pairbank.cards.submissions import WITHDRAWN, Verdict, check_submission, download, judged, record_path
 from pairbank.errors import BankError, spelt_out
 from pairbank.scoring.scored import open_scored
 
@@ -55,13 +56,9 @@ def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool
     from huggingface_hub import HfApi
 
     api = HfApi()
+    opened = partial(api.get_repo_discussions, repo_type="dataset", discussion_type="pull_request")
     proposals = with_retries(
-        f"read the pull requests of {repo_id}",
-        lambda: list(
-            api.get_repo_discussions(
-                repo_id, repo_type="dataset", discussion_type="pull_request", discussion_status="open"
-            )
-        ),
+        f"read the pull requests of {repo_id}", lambda: list(opened(repo_id, discussion_status="open"))
     )
     merged: list[Mapping[str, Any]] = []
     reviewed = []
@@ -120,7 +117,7 @@ class _PullRequest:
         problems = [*self._problems(tables)]
         notes: list[str] = []
         for path in () if problems else tables:
-            verdict = judged(lambda path=path: self._table_verdict(path, rescore))  # type: ignore[misc]
+            verdict = judged(partial(self._table_verdict, path, rescore))
             problems += [f"{path}: {problem}" for problem in verdict.problems]
             notes += [f"{path}: {note}" for note in verdict.notes]
         return Verdict(problems=tuple(problems), notes=tuple(notes))
@@ -145,7 +142,7 @@ class _PullRequest:
         download(self.repo_id, record_path(path), self.head)
         file = download(self.repo_id, path, self.head)
         before = (*self.before, *self.signatures)
-        verdict = verdict_on(file, self.repo_id, rescore=rescore, before=before)
+        verdict = check_submission(file, self.repo_id, rescore=rescore, before=before)
         self.signatures.append(open_scored(file).signature)
         return verdict
 
@@ -198,15 +195,13 @@ class _PullRequest:
     def _differences(self, base: str, folder: str) -> Iterator[tuple[str, str]]:
         """Yield (path, added, changed or removed) of the files below a folder that are not those of another commit."""
         before, after = (self._entries(commit, folder) for commit in (base, self.head))
-        for path in sorted(before.keys() | after.keys()):
-            old, new = before.get(path), after.get(path)
-            if old == new:
-                continue
-            if any(file is not None and file[1] for file in (old, new)):
+        for path in sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)):
+            is_folder = [side[path][1] if path in side else None for side in (before, after)]
+            if True in is_folder:
                 yield from self._differences(base, path)
-            if any(file is not None and not file[1] for file in (old, new)):
-                is_new, is_gone = old is None or old[1], new is None or new[1]
-                yield path, "added" if is_new else "removed" if is_gone else "changed"
+            if False in is_folder:
+                was, now = (is_inner is False for is_inner in is_folder)
+                yield path, "changed" if was and now else "removed" if was else "added"
 
     def _entries(self, commit: str, folder: str) -> Mapping[str, tuple[str, bool]]:
         """Return path -> (git's hash, whether it is a folder) of what is in a folder; nothing where there is none."""

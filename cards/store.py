@@ -88,7 +88,8 @@ def build_store(root: str | Path, *, repo_id: str = "") -> list[State]:
     gone = [path for path in paths if (folder / tombstone(path)).is_file()]
     if shown_still := sorted({key for path in gone if (key := _shown_as(folder / path, folder))}):
         remove_scores(folder, shown_still, results="kept")
-    set_aside: dict[str, State] = {path: _withdrawn(path, folder) for path in gone}
+    reasons = {path: text_beside(folder / path, "reason", beside=tombstone) for path in gone}
+    set_aside = {path: _state(folder, path, "withdrawn", reason) for path, reason in reasons.items()}
     while True:
         build = _Build(folder=folder, known=known, arrived=arrived)
         states = [set_aside.get(path) or build.state_of(path) for path in paths]
@@ -111,6 +112,10 @@ def build_store(root: str | Path, *, repo_id: str = "") -> list[State]:
     states = [replace(state, arrived=arrived[state.path], seen=_seen(folder, state, manifest)) for state in states]
     write_json(folder / INDEX, [asdict(state) for state in sorted(states, key=lambda state: state.path)])
     return states
+
+
+def _state(folder: Path, path: str, state: str, reason: str = "") -> State:
+    return State(path=path, submitter=text_beside(folder / path, "submitter"), state=state, reason=reason)
 
 
 def _index(folder: Path) -> dict[str, State]:
@@ -162,10 +167,9 @@ def _with_disputes(states: Sequence[State]) -> tuple[list[State], dict[str, list
     for state in states:
         if state.state == "disputed" and state.largest_difference is not None:
             disputed.setdefault(state.path.rpartition("/")[0], []).append(state.path)
+    shown = [state.path for state in states if state.state == "shown"]
     for folder, paths in disputed.items():
-        paths[:0] = [
-            state.path for state in states if state.state == "shown" and state.path.rpartition("/")[0] == folder
-        ]
+        paths[:0] = [path for path in shown if path.rpartition("/")[0] == folder]
     both = {path for paths in disputed.values() for path in paths}
     reason = "it differs from another submission of its model by more than rounding; withdraw one of them"
     named = [replace(state, state="disputed", reason=reason) if state.path in both else state for state in states]
@@ -190,15 +194,10 @@ class _Build:
         """Return what becomes of a submission, whatever its files raise."""
         file = self.folder / path
         before = self.known.get(path)
-        if (
-            before
-            and before.state in _KEPT
-            and before.seen
-            and before.seen == _seen(self.folder, before, self.manifest)
-        ):
+        if before and before.seen and before.seen == _seen(self.folder, before, self.manifest):
             is_shown = before.state == "disputed" and before.largest_difference is None
             return replace(before, state="shown", reason="") if is_shown else before
-        state = State(path=path, submitter=text_beside(file, "submitter"), state="refused")
+        state = _state(self.folder, path, "refused")
         try:
             table = opened(file, self.manifest)
             self._contest(path, table)
@@ -217,18 +216,15 @@ class _Build:
             manifest = {"scores": {corpus: {slug: rival.signature}}}
             if reason := other_owner(table.signature, manifest):
                 for one, both in ((path, other), (other, path)):
-                    who = text_beside(self.folder / one, "submitter")
                     stated = f"it arrived together with {both}, which claims the name too ({reason})"
-                    self.contested[one] = State(path=one, submitter=who, state="disputed", reason=stated)
+                    self.contested[one] = _state(self.folder, one, "disputed", stated)
 
     def _problems(self, file: Path, table: Scored) -> Iterator[str]:
+        """Yield what is wrong with a table, or else which columns are not of the form that its config has."""
         problems = [*table_problems(table, self.folder, self.manifest), *record_problems(file, table, self.manifest)]
         yield from problems
-        if not problems:
-            yield from self._form_problems(table)
-
-    def _form_problems(self, table: Scored) -> Iterator[str]:
-        """Yield which columns are not of the form that the other tables of a corpus have: one config has one form."""
+        if problems:
+            return
         corpus = table.corpus
         if corpus not in self._forms:
             first = min(self.manifest["scores"].get(corpus, {}), default="")
@@ -257,11 +253,10 @@ class _Build:
         states = {}
         for key, table in self.new.items():
             path = self._paths[key]
-            who = text_beside(self.folder / path, "submitter")
             try:
                 table_summary(without_people(table))
             except Exception as error:  # noqa: BLE001 - nobody knows what a stranger's file may raise
-                states[path] = State(path=path, submitter=who, state="refused", reason=reason_of(error))
+                states[path] = _state(self.folder, path, "refused", reason_of(error))
         return states
 
 
@@ -275,11 +270,6 @@ def _seen(folder: Path, state: State, manifest: Mapping[str, Any]) -> str:
     own = [folder / path for path in (state.path, record_path(state.path))]
     hashes = [sha256_of_file(path) if path.is_file() else "" for path in own]
     return sha256_of_text(version("pairbank"), *hashes, *shown) if all(shown) else ""
-
-
-def _withdrawn(path: str, folder: Path) -> State:
-    who, reason = text_beside(folder / path, "submitter"), text_beside(folder / path, "reason", beside=tombstone)
-    return State(path=path, submitter=who, state="withdrawn", reason=reason)
 
 
 def _shown_as(file: Path, folder: Path) -> tuple[str, str] | None:

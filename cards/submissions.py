@@ -12,6 +12,7 @@ only the manifest and the items of one corpus are downloaded.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
@@ -20,6 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +71,6 @@ REPLICATED = ("model_id", "revision", "dtype", "quantisation", "prompt_format")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submitted:
-    """A submission that was handed in, or would be in a dry run."""
-
     path: str
     url: str
     """The pull request; "" in a dry run."""
@@ -111,22 +111,14 @@ def submit(
         kept = ids_and_scores(table.dataset, table.signature["methods"])
         table = Scored.of(kept, table.signature)
     with tempfile.TemporaryDirectory() as folder:
-        file = table.save(Path(folder) / "table.parquet")
-        digest = sha256_of_file(file)
-        record = _json(
-            {
-                "submitter": who,
-                "date": date,
-                "command": command,
-                "environment": package_versions(),
-                "sha256": digest,
-                "signature": table.signature,
-            }
-        )
-        path = submission_path(table.signature, who, digest, record)
-        if dry_run:
-            return Submitted(path=path, url="")
-        content = {path: file.read_bytes(), record_path(path): record}
+        data = table.save(Path(folder) / "table.parquet").read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    stated = {"submitter": who, "date": date, "command": command, "environment": package_versions()}
+    record = _json({**stated, "sha256": digest, "signature": table.signature})
+    path = submission_path(table.signature, who, digest, record)
+    if dry_run:
+        return Submitted(path=path, url="")
+    content = {path: data, record_path(path): record}
     return Submitted(path=path, url=_proposed(repo_id, content, f"Add {table.model} on {table.corpus}"))
 
 
@@ -171,19 +163,10 @@ def submit_results(scored: str | Path, *, organisation: str, date: str, dry_run:
 
 
 def _proposed(repo_id: str, content: Mapping[str, bytes], message: str) -> str:
-    from huggingface_hub import CommitOperationAdd, HfApi
+    from huggingface_hub import HfApi
 
-    def propose() -> str:
-        commit = HfApi().create_commit(
-            repo_id,
-            [CommitOperationAdd(path, data) for path, data in content.items()],
-            commit_message=message[:200],
-            repo_type="dataset",
-            create_pr=True,
-        )
-        return str(commit.pr_url)
-
-    return with_retries(f"submit to {repo_id}", propose)
+    repository = Repository(api=HfApi(), repo_id=repo_id)
+    return with_retries(f"submit to {repo_id}", lambda: repository.propose(content, message=message[:200]))
 
 
 def withdraw(path: str, repo_id: str, *, reason: str, date: str = "", dry_run: bool = False) -> str:
@@ -213,12 +196,10 @@ def withdraw(path: str, repo_id: str, *, reason: str, date: str = "", dry_run: b
     files = with_retries(f"read {repo_id}", repository.read).files
     if not path.startswith(f"{SUBMISSIONS}/") or not path.endswith(".parquet") or path not in files:
         raise BankError(f"{path[:300]}: {repo_id} has no such submission; expected {SUBMISSIONS}/…/NAME.parquet")
-    beside = tombstone(path)
-    if beside in files:
+    if (beside := tombstone(path)) in files:
         raise BankError(f"{path}: withdrawn already")
     if dry_run:
         return ""
-
     content = {beside: _json({"reason": reason.strip(), "date": date})}
     return _proposed(repo_id, content, f"Withdraw {path.rpartition('/')[2]}")
 
@@ -242,8 +223,7 @@ def fetch(repo_id: str | Path, *, model: str, corpus: str) -> Scored:
     if corpus not in manifest["scores"]:
         raise unknown_name("scored corpus", corpus, manifest["scores"])
     models = manifest["scores"][corpus]
-    slug = split_of(models, model)
-    if not slug:
+    if not (slug := split_of(models, model)):
         raise unknown_name("model", model, sorted(signature["model"]["name"] for signature in models.values()))
     path = scores_path(corpus, slug)
     return read_scored(root / path if folder.is_dir() else download(str(repo_id), path, root.name))
@@ -280,7 +260,13 @@ def submission_path(signature: Mapping[str, Any], submitter: str, sha256: str, r
 
 
 def check_submission(
-    file: str | Path, against: str | Path, *, rescore: int = 0, model: str | Path | None = None, seed: int | None = None
+    file: str | Path,
+    against: str | Path,
+    *,
+    rescore: int = 0,
+    model: str | Path | None = None,
+    seed: int | None = None,
+    before: Sequence[Mapping[str, Any]] = (),
 ) -> Verdict:
     """Return whether a scored table may join a store, why not, and what to know of it.
 
@@ -290,6 +276,7 @@ def check_submission(
         rescore: how many items, drawn at random, are scored again with the model that the table names.
         model: where its weights are; None = the commit on the Hub that the signature names.
         seed: of the draw; None = a new one each time, so that nobody knows which items will be drawn.
+        before: signatures that the store will show besides those it shows.
 
     Raises:
         BankError: the file is no scored table, or `against` is no bank.
@@ -298,24 +285,8 @@ def check_submission(
 
     >>> check_submission("scored.parquet", "acme/shared-bank")  # doctest: +SKIP
     """
-    return verdict_on(file, against, rescore=rescore, model=model, seed=seed)
-
-
-def verdict_on(
-    file: str | Path,
-    against: str | Path,
-    *,
-    rescore: int,
-    model: str | Path | None = None,
-    seed: int | None = None,
-    before: Sequence[Mapping[str, Any]] = (),
-) -> Verdict:
-    """Return what `check_submission` does; `before` are signatures that the store will show besides those it shows."""
     place = Path(against)
-    if place.is_dir():
-        root, manifest = place, read_manifest(place)
-    else:
-        root, manifest = hub_store(str(against))
+    root, manifest = (place, read_manifest(place)) if place.is_dir() else hub_store(str(against))
     table = opened(Path(file), manifest)
     if not place.is_dir():
         fetch_items(str(against), root, manifest, table.corpus)
@@ -423,8 +394,10 @@ def _rescored(
         why = _too_large(stated["model_id"], stated["revision"])
     if why:
         return [], [f"not re-scored: {why}"]
+    names = ("dtype", "prompt_format", "quantisation", "pll", "seq2seq_mode") if stated.get("backend") != "fake" else ()
+    options = {name: stated[name] for name in names if stated.get(name)}
     try:
-        loaded = load_model(model or f"{stated['model_id']}@{stated['revision']}", **_options(stated))
+        loaded = load_model(model or f"{stated['model_id']}@{stated['revision']}", **options)
     except ModelLoadError as error:
         if model is not None:
             raise
@@ -437,7 +410,8 @@ def _rescored(
     rows = sorted(random.Random(seed).sample(range(len(table)), min(n, len(table))))
     sample = items_of_scored(table).select(rows)
     over_length: OverLength = "nan" if signature.get("over_length") == "nan" else "error"
-    again = score(sample, loaded, methods=methods, over_length=over_length, seed=_seed(signature))
+    order_seed = signature["seed"] if isinstance(signature["seed"], int) else 0
+    again = score(sample, loaded, methods=methods, over_length=over_length, seed=order_seed)
     problems = [p for m in methods for p in _moved(m, table, again, rows, str(stated["dtype"]))]
     reported = f"{len(rows)} items re-scored with {', '.join(methods)}, seed {seed}"
     left = sorted(set(signature["methods"]) - set(methods))
@@ -461,23 +435,9 @@ def _too_large(model_id: str, revision: str) -> str:
 
 def _scored_again(signature: Mapping[str, Any]) -> list[str]:
     """Return the methods whose scores of an item need no other item and no file: no examples, no unigram counts."""
-    results = []
-    for name in signature["methods"]:
-        parts = MethodName.parsed(name)
-        needs = LINKING_FUNCTIONS[name].needs if name in LINKING_FUNCTIONS else ""
-        if not parts.n_shots and needs != "unigrams" and (name in FAMILIES or parts.id in prompts()):
-            results.append(name)
-    return results
-
-
-def _options(stated: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("dtype", "prompt_format", "quantisation", "pll", "seq2seq_mode")
-    is_fake = stated.get("backend") == "fake"
-    return {} if is_fake else {name: stated[name] for name in names if stated.get(name)}
-
-
-def _seed(signature: Mapping[str, Any]) -> int:
-    return signature["seed"] if isinstance(signature["seed"], int) else 0
+    alone = [name for name in signature["methods"] if not MethodName.parsed(name).n_shots]
+    alone = [m for m in alone if m not in LINKING_FUNCTIONS or LINKING_FUNCTIONS[m].needs != "unigrams"]
+    return [name for name in alone if name in FAMILIES or MethodName.parsed(name).id in prompts()]
 
 
 def rounding(dtype: str) -> float:
@@ -488,10 +448,8 @@ def rounding(dtype: str) -> float:
 def _moved(method: str, table: Scored, again: Scored, rows: list[int], dtype: str) -> Iterator[str]:
     """Yield where a method's scores of some items are not those of the table, beyond rounding."""
     c = ScoreColumns(method)
-    names = [n for n in (c.good, c.bad, c.delta) if n in table.column_names and n in again.column_names]
-    allowed = rounding(dtype)
-    ids = again.arrow(["item_id"])["item_id"].to_pylist()
-    for name in names:
+    allowed, ids = rounding(dtype), again.arrow(["item_id"])["item_id"].to_pylist()
+    for name in (n for n in (c.good, c.bad, c.delta) if n in table.column_names and n in again.column_names):
         stated = table.arrow([name])[name].take(rows).to_pandas().to_numpy(float)
         computed = again.arrow([name])[name].to_pandas().to_numpy(float)
         far = ~np.isclose(stated, computed, rtol=0, atol=allowed, equal_nan=True)
@@ -524,7 +482,7 @@ def record_problems(file: Path, table: Scored, manifest: Mapping[str, Any]) -> I
 
 def _stated_problems(path: Path, file: Path, table: Scored, manifest: Mapping[str, Any]) -> Iterator[str]:
     record, digest = read_json(path), sha256_of_file(file)
-    if not isinstance(record, dict) or not isinstance(record.get("submitter"), str):
+    if not isinstance(record, dict) or not isinstance(submitter := record.get("submitter"), str):
         yield f"{path.name} names no submitter"
         return
     if record.get("sha256") != digest:
@@ -533,19 +491,13 @@ def _stated_problems(path: Path, file: Path, table: Scored, manifest: Mapping[st
         yield f"{path.name}: its signature is not that of the table"
     if problem := date_problem(record.get("date", ""), manifest):
         yield f"{path.name}: {problem}"
-    if not SUBMITTER.fullmatch(record["submitter"]):
-        yield f"{path.name}: submitter {record['submitter'][:80]!r} cannot name a file"
+    if not SUBMITTER.fullmatch(submitter):
+        yield f"{path.name}: submitter {submitter[:80]!r} cannot name a file"
     elif SUBMISSIONS in file.parts:
-        yield from _place_problems(file, table.signature, record["submitter"], digest, path.read_bytes())
-
-
-def _place_problems(
-    file: Path, signature: Mapping[str, Any], submitter: str, digest: str, record: bytes
-) -> Iterator[str]:
-    places = [submission_path(signature, submitter, digest, stated) for stated in (record, b"")]
-    place = "/".join(file.parts[-4:])
-    if place not in places:
-        yield f"the path is {place}, expected {places[0]}"
+        place, stated = "/".join(file.parts[-4:]), (path.read_bytes(), b"")
+        places = [submission_path(table.signature, submitter, digest, text) for text in stated]
+        if place not in places:
+            yield f"the path is {place}, expected {places[0]}"
 
 
 def date_problem(stated: Any, manifest: Mapping[str, Any]) -> str:  # noqa: ANN401 - JSON is any
@@ -563,7 +515,7 @@ def date_problem(stated: Any, manifest: Mapping[str, Any]) -> str:  # noqa: ANN4
 
 
 def hub_store(repo_id: str) -> tuple[Path, dict[str, Any]]:
-    """Return where a store's manifest is in the Hub's cache, and the manifest."""
+    """Return the folder of a store's manifest in the Hub's cache, and the manifest."""
     root = download(repo_id, MANIFEST, None).parent
     return root, read_manifest(root)
 
@@ -577,10 +529,8 @@ def fetch_items(repo_id: str, root: Path, manifest: Mapping[str, Any], corpus: s
 def download(repo_id: str, path: str, revision: str | None) -> Path:
     from huggingface_hub import HfApi
 
-    def asked() -> str:
-        return str(HfApi().hf_hub_download(repo_id, path, repo_type="dataset", revision=revision))
-
-    return Path(with_retries(f"download {path} of {repo_id}", asked))
+    asked = partial(HfApi().hf_hub_download, repo_id, path, repo_type="dataset", revision=revision)
+    return Path(str(with_retries(f"download {path} of {repo_id}", asked)))
 
 
 def record_path(path: str) -> str:
@@ -622,6 +572,6 @@ def reason_of(error: Exception) -> str:
 
 
 def refuse(file: str | Path, verdict: Verdict) -> None:
-    """Raise an error that names everything that is wrong with a submission, if anything is."""
+
     if verdict.problems:
         raise BankError("\n  ".join([f"{file}: the store does not accept it:", *verdict.problems]))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from pairbank.builders.load import load_corpus
+from pairbank.cards.bank import layout
 from pairbank.cards.bank.beside_tables import (
     declare,
     drop_ratings,
@@ -29,30 +30,6 @@ from pairbank.cards.bank.beside_tables import (
     write_prompts,
 )
 from pairbank.cards.bank.check_tables import differing
-from pairbank.cards.bank.layout import (
-    CARD,
-    CROISSANT,
-    DISPUTED,
-    FORMAT_VERSION,
-    LEFT_OUT,
-    LONG,
-    MANIFEST,
-    PROBES,
-    REPORTS,
-    SUMMARY,
-    bank_files,
-    compact,
-    data_files,
-    expand,
-    items_path,
-    probe_files,
-    probe_paths,
-    ratings_path,
-    read_manifest,
-    refuse_newer,
-    scores_path,
-    tables,
-)
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, locked, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import (
@@ -175,7 +152,7 @@ def write_bank(
         kind = type(folder).__name__
         raise BankError(f"expected the bank's folder first, got {kind}: write_bank(FOLDER, scored=[scored])") from error
     with rewritten(root) as staged:
-        is_new = not (staged / MANIFEST).is_file()
+        is_new = not (staged / layout.MANIFEST).is_file()
         empty: dict[str, Any] = {"corpora": {}, "scores": {}}
         manifest = empty if is_new else check_locked(root, depth="quick", reports="free")
         draft = Draft(root=staged, manifest=manifest)
@@ -219,13 +196,20 @@ def _write(
     with tempfile.TemporaryDirectory(dir=draft.root.parent) as folder_of_reports:
         source = Path(folder_of_reports)
         for name, part in reports.items():
-            part.save(source / REPORTS / name)
+            part.save(source / layout.REPORTS / name)
         _leave_out_texts(draft, texts, source)
-        _write_tables(draft, summary)
+        for name in draft.items:
+            write_table(draft.root / layout.items_path(name), draft.items_of(name))
+        for (corpus, slug), table in draft.scored.items():
+            table.save(draft.root / layout.scores_path(corpus, slug))
+        for name, judged in draft.ratings.items():
+            write_table(draft.root / layout.ratings_path(name), judged)
+        if summary is not None:
+            write_summary(draft.root / layout.SUMMARY, summary)
         for name in reports:
-            shutil.rmtree(draft.root / REPORTS / name, ignore_errors=True)
-            (draft.root / REPORTS).mkdir(exist_ok=True)
-            shutil.move(source / REPORTS / name, draft.root / REPORTS / name)
+            shutil.rmtree(draft.root / layout.REPORTS / name, ignore_errors=True)
+            (draft.root / layout.REPORTS).mkdir(exist_ok=True)
+            shutil.move(source / layout.REPORTS / name, draft.root / layout.REPORTS / name)
     finish(draft.root, draft.manifest, summary, command=command)
 
 
@@ -235,7 +219,7 @@ def _refuse_other_results(draft: Draft, summary: pd.DataFrame | None) -> None:
     if old is None or summary is None or not has_current_results(draft.manifest):
         return
     before, now = (dict(iter(part.groupby(["corpus", "model"]))) for part in (old, summary))
-    for corpus, slug in tables(draft.manifest):
+    for corpus, slug in layout.tables(draft.manifest):
         key = (corpus, draft.manifest["scores"][corpus][slug]["model"]["name"])
         if (corpus, slug) in draft.scored or key not in before:
             continue
@@ -258,7 +242,7 @@ def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
     for root in (draft.root, reports):
         refuse_quoted_texts(root, [(name, table) for (name, _), table in full.items()])
     for name in out:
-        corpora[name] = {**corpora[name], "texts": LEFT_OUT}
+        corpora[name] = {**corpora[name], "texts": layout.LEFT_OUT}
         drop_ratings(draft, name)
     for (name, slug), table in full.items():
         if slug:
@@ -270,43 +254,35 @@ def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
             draft.items[name] = ids_and_scores(table, {})
 
 
-def _write_tables(draft: Draft, summary: pd.DataFrame | None) -> None:
-    for name in draft.items:
-        write_table(draft.root / items_path(name), draft.items_of(name))
-    for (corpus, slug), table in draft.scored.items():
-        table.save(draft.root / scores_path(corpus, slug))
-    for name, judged in draft.ratings.items():
-        write_table(draft.root / ratings_path(name), judged)
-    if summary is not None:
-        write_summary(draft.root / SUMMARY, summary)
-
-
 def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *, command: str = "") -> Path:
     """Write the card and, last, the manifest with the hash of every file; return the folder."""
     add_models(root, manifest)
-    scored = {path: sha256_of_file(root / path) for path in (scores_path(*place) for place in tables(manifest))}
+    paths = (layout.scores_path(*place) for place in layout.tables(manifest))
+    scored = {path: sha256_of_file(root / path) for path in paths}
     write_long(root, manifest, scored)
     before = manifest.get("command", "")
     manifest |= {
         "pairbank": version("pairbank"),
         "statistics": STATISTICS_VERSION,
-        "format": FORMAT_VERSION,
+        "format": layout.FORMAT_VERSION,
         "command": before if f"\n{command}\n" in f"\n{before}\n" else f"{before}\n{command}".strip("\n"),
         "written_with": package_versions(),
     }
-    again = json.loads(json.dumps(compact(manifest), sort_keys=True))  # as the next writer finds it: the same card
-    expand(again)
+    # as the next writer finds it: the same card
+    again = json.loads(json.dumps(layout.compact(manifest), sort_keys=True))
+    layout.expand(again)
     manifest |= again
-    hashes = {path: scored.get(path) or sha256_of_file(root / path) for path in data_files(manifest)}
-    probes = {path: sha256_of_file(root / path) for path in probe_files(manifest)}
-    manifest["history"] = with_version(manifest, hashes | probes, version("pairbank"))
+    hashes = {path: scored.get(path) or sha256_of_file(root / path) for path in layout.data_files(manifest)}
+    known = hashes | {path: sha256_of_file(root / path) for path in layout.probe_files(manifest)}
+    manifest.setdefault("history", [])
+    if changes := list(_changes(manifest, known)):
+        manifest["history"] = [*manifest["history"], {"pairbank": version("pairbank"), "changes": changes}]
     write_prompts(root, manifest)
     bank = bank_in(root, manifest, summary)
-    write_text(root / CARD, card_text(bank, hashes))
-    write_text(root / CROISSANT, croissant_of(bank, hashes))
-    known = hashes | probes
-    manifest["files"] = {path: known.get(path) or sha256_of_file(root / path) for path in bank_files(root)}
-    write_json(root / MANIFEST, compact(manifest))
+    write_text(root / layout.CARD, card_text(bank, hashes))
+    write_text(root / layout.CROISSANT, croissant_of(bank, hashes))
+    manifest["files"] = {path: known.get(path) or sha256_of_file(root / path) for path in layout.bank_files(root)}
+    write_json(root / layout.MANIFEST, layout.compact(manifest))
     return root
 
 
@@ -325,9 +301,9 @@ def add_scores(
         for table in scored:
             take_scored(draft, table)
         check_old_scores(draft)
-        draft.manifest.pop(DISPUTED, None)
+        draft.manifest.pop(layout.DISPUTED, None)
         if disputed:
-            draft.manifest[DISPUTED] = disputed
+            draft.manifest[layout.DISPUTED] = disputed
         _write(draft, {}, texts="all", results="kept")
     return root
 
@@ -346,13 +322,13 @@ def remove_scores(
         for corpus, slug in which:
             if slug not in draft.manifest["scores"].get(corpus, {}):
                 raise BankError(f"{root}: no scores of {slug!r} on {corpus!r} to remove")
-            for held in (draft.manifest["scores"], draft.manifest.get(PROBES, {})):
+            for held in (draft.manifest["scores"], draft.manifest.get(layout.PROBES, {})):
                 if held.get(corpus, {}).pop(slug, None) is not None and not held[corpus]:
                     del held[corpus]
-            for path in (scores_path(corpus, slug), *probe_paths(corpus, slug)):
+            for path in (layout.scores_path(corpus, slug), *layout.probe_paths(corpus, slug)):
                 (staged / path).unlink(missing_ok=True)
         if not draft.manifest["scores"]:
-            (staged / SUMMARY).unlink(missing_ok=True)
+            (staged / layout.SUMMARY).unlink(missing_ok=True)
         _write(draft, {}, texts="all", results=results, command=command)
     return root
 
@@ -373,13 +349,13 @@ def remove_model(folder: str | Path, model: str, *, corpus: str = "", command: s
 
     >>> remove_model("my-bank", "gpt2")  # doctest: +SKIP
     """
-    scores = read_manifest(Path(folder))["scores"]
+    scores = layout.read_manifest(Path(folder))["scores"]
     if corpus and corpus not in scores:
         raise unknown_name("scored corpus", corpus, scores)
     searched = {corpus: scores[corpus]} if corpus else scores
     which = [(name, slug) for name, models in searched.items() if (slug := split_of(models, model))]
     if not which:
-        names = {signature["model"]["name"] for models in searched.values() for signature in models.values()}
+        names = {signature["model"]["name"] for signature in layout.signatures({"scores": searched})}
         raise unknown_name("model", model, sorted(names))
     return remove_scores(folder, which, command=command)
 
@@ -414,42 +390,35 @@ def strip_texts(bank: str | Path, out: str | Path, *, command: str = "") -> Path
     >>> strip_texts("my-bank", "public-bank")  # doctest: +SKIP
     """
     source, target = Path(bank), Path(out)
-    refuse_newer(source, read_manifest(source))
+    layout.refuse_newer(source, layout.read_manifest(source))
     if real_path(target) == real_path(source):
         raise BankError(f"{target} is not empty; choose a new folder for the bank without texts")
     with locked_where_writable(source), written_anew(target, purpose="the bank without texts") as staged:
         manifest = check_locked(source, reports="free")
         private = [name for name in manifest["corpora"] if not may_publish(name, manifest["corpora"][name])]
-        refuse_quoted_texts(source, [(n, read_table(source / items_path(n))) for n in private])
-        for path in (MANIFEST, *bank_files(source)):
+        refuse_quoted_texts(source, [(n, read_table(source / layout.items_path(n))) for n in private])
+        for path in (layout.MANIFEST, *layout.bank_files(source)):
             (staged / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / path, staged / path)
         _write(Draft(root=staged, manifest=manifest), {}, texts="redistributable", command=command)
     return target
 
 
-def with_version(manifest: Mapping[str, Any], hashes: Mapping[str, str], pairbank: str) -> list[dict[str, Any]]:
-    """Return the bank's versions, with one more where its tables have changed."""
-    before = {path: digest for path, digest in manifest.get("files", {}).items() if path.endswith(".parquet")}
-    history = list(manifest.get("history", []))
-    changes = list(_changes(manifest, before, hashes))
-    return [*history, {"pairbank": pairbank, "changes": changes}] if changes else history
-
-
-def _changes(manifest: Mapping[str, Any], before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    """Yield in words what is new, other or gone; long views follow their scored tables, and are not named."""
-    before, now = ({path: x for path, x in files.items() if not path.startswith(f"{LONG}/")} for files in (before, now))
-    corpora = {items_path(name): f"{name} ({facts['n_items']:,} items)" for name, facts in manifest["corpora"].items()}
-    scores = {
-        scores_path(corpus, slug): str(signature["model"]["name"])
-        for corpus, models in manifest["scores"].items()
-        for slug, signature in models.items()
-    }
+def _changes(manifest: Mapping[str, Any], hashes: Mapping[str, str]) -> Iterator[str]:
+    """Yield in words which tables are new, other or gone; long views follow their scored tables, and are not named."""
+    before, now = (
+        {path: x for path, x in files.items() if path.endswith(".parquet") and not path.startswith(f"{layout.LONG}/")}
+        for files in (manifest.get("files", {}), hashes)
+    )
+    sizes = {name: facts["n_items"] for name, facts in manifest["corpora"].items()}
+    corpora = {layout.items_path(name): f"{name} ({n:,} items)" for name, n in sizes.items()}
+    names = {place: str(manifest["scores"][place[0]][place[1]]["model"]["name"]) for place in layout.tables(manifest)}
+    scores = {layout.scores_path(*place): name for place, name in names.items()}
     probes = {
         path: f"{signature['model']['name']} on {corpus}"
-        for corpus, models in manifest.get(PROBES, {}).items()
+        for corpus, models in manifest.get(layout.PROBES, {}).items()
         for slug, signature in models.items()
-        for path in probe_paths(corpus, slug)
+        for path in layout.probe_paths(corpus, slug)
     }
     new = [path for path in now if path not in before]
     other = [path for path in now if path in before and before[path] != now[path]]
@@ -457,12 +426,11 @@ def _changes(manifest: Mapping[str, Any], before: Mapping[str, str], now: Mappin
     for verb, paths in (("added", new), ("changed", other)):
         if named := [corpora[path] for path in paths if path in corpora]:
             yield f"{verb} items: {_few(named)}"
-        if tables := [path for path in paths if path in scores]:
-            yield f"{verb} {plural(len(tables), 'scored table')}: {_few([scores[path] for path in tables])}"
+        if models := [scores[path] for path in paths if path in scores]:
+            yield f"{verb} {plural(len(models), 'scored table')}: {_few(models)}"
         if result := [probes[path] for path in paths if path in probes]:
             yield f"{verb} probes: {_few(result)}"
-        rest = [path for path in paths if path not in corpora | scores | probes and path != SUMMARY]
-        if rest:
+        if rest := [path for path in paths if path not in corpora | scores | probes and path != layout.SUMMARY]:
             yield f"{verb} {_few(rest)}"
     if gone:
         yield f"removed {_few(gone)}"

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,25 +22,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from pairbank.builders.load import rating_features
 from pairbank.builders.ratings import FORCED_CHOICE, NORMALISATIONS, RATING_COLUMNS, Raters
-from pairbank.cards.bank.layout import (
-    MANIFEST,
-    PROBES,
-    PROMPTS,
-    RATINGS,
-    RENDERED,
-    probe_paths,
-    ratings_path,
-    read_manifest,
-    scores_path,
-    tables,
-)
+from pairbank.cards.bank import layout
 from pairbank.cards.bank.tables import read_table
 from pairbank.cards.bank.writing import Draft
 from pairbank.errors import BankError
 from pairbank.files import read_parquet, write_parquet, write_text
+from pairbank.scoring.api.layout import SIDES
 from pairbank.scoring.api.names import MethodName
 from pairbank.scoring.methods.prompted import prompt_of_definition
 from pairbank.scoring.prompts.prompt import ANY, Prompt, primary
@@ -52,14 +44,12 @@ from pairbank.stats.scored_table.scored_table import DTYPES
 
 if TYPE_CHECKING:
     import datasets
-    import pandas as pd
 
     from pairbank.stats.analyses.neuro import Probed
 
 FEATURES = "features"
 """Key of the manifest: model name -> what is declared of it."""
 
-SIDES = ("good", "bad")
 NAMES = [column.name for column in RATING_COLUMNS]
 
 
@@ -69,12 +59,12 @@ def declared_in(manifest: Mapping[str, Any]) -> dict[str, ModelFeatures]:
 
 def declared_in_bank(root: Path) -> dict[str, ModelFeatures]:
     """Return what a bank says of its models, by name; a folder that is no bank says nothing."""
-    return declared_in(read_manifest(root)) if (root / MANIFEST).is_file() else {}
+    return declared_in(layout.read_manifest(root)) if (root / layout.MANIFEST).is_file() else {}
 
 
 def declare(manifest: dict[str, Any], features: Mapping[str, ModelFeatures]) -> None:
     """Put what is declared of the models of a bank into its manifest, in place of what was declared of them before."""
-    names = {signature["model"]["name"] for models in manifest["scores"].values() for signature in models.values()}
+    names = {signature["model"]["name"] for signature in layout.signatures(manifest)}
     known = manifest.get(FEATURES, {}) | {name: _entry(entry) for name, entry in features.items()}
     if kept := {name: known[name] for name in sorted(known.keys() & names)}:
         manifest[FEATURES] = kept
@@ -106,10 +96,11 @@ def _entry(features: ModelFeatures) -> dict[str, Any]:
 def prompts_in(manifest: Mapping[str, Any]) -> dict[str, Prompt]:
     """Return the prompts of a bank's methods by the paths of their files, as far as they are known here."""
     results: dict[str, Prompt] = {}
-    for prompt in _prompts(manifest):
-        path = f"{PROMPTS}/{prompt.id}.toml"
+    methods = (method for signature in layout.signatures(manifest) for method in signature["methods"].items())
+    for prompt in filter(None, itertools.starmap(prompt_of_definition, methods)):
+        path = f"{layout.PROMPTS}/{prompt.id}.toml"
         if path in results and results[path].sha256 != prompt.sha256:
-            path = f"{PROMPTS}/{prompt.id}-{prompt.sha256[:8]}.toml"
+            path = f"{layout.PROMPTS}/{prompt.id}-{prompt.sha256[:8]}.toml"
         results[path] = prompt
     return results
 
@@ -127,63 +118,55 @@ def write_prompts(root: Path, manifest: Mapping[str, Any]) -> None:
     for path, prompt in prompts_in(manifest).items():
         write_text(root / path, prompt_toml(prompt))
     lines: dict[str, None] = {}
-    for corpus, slug in tables(manifest):
-        table = root / scores_path(corpus, slug)
+    for corpus, slug in layout.tables(manifest):
+        table = root / layout.scores_path(corpus, slug)
         for shown in prompts_of_table(read_parquet(table, ()), table):
             line = {"model": manifest["scores"][corpus][slug]["model"]["name"], **shown.model_dump()}
             lines[json.dumps(line, ensure_ascii=False) + "\n"] = None
-    (root / RENDERED).unlink(missing_ok=True)
+    (root / layout.RENDERED).unlink(missing_ok=True)
     if lines:
-        write_text(root / RENDERED, "".join(lines))
-    names = {name for models in manifest["scores"].values() for model in models.values() for name in model["methods"]}
-    ids = {MethodName.parsed(name).id for name in names}
-    for file in (root / PROMPTS).glob("*.toml"):
+        write_text(root / layout.RENDERED, "".join(lines))
+    ids = {MethodName.parsed(name).id for signature in layout.signatures(manifest) for name in signature["methods"]}
+    for file in (root / layout.PROMPTS).glob("*.toml"):
         if not {file.stem, file.stem.rpartition("-")[0]} & ids:
             file.unlink()
 
 
-def _prompts(manifest: Mapping[str, Any]) -> Iterator[Prompt]:
-    for models in manifest["scores"].values():
-        for signature in models.values():
-            for name, definition in signature["methods"].items():
-                if (prompt := prompt_of_definition(name, definition)) is not None:
-                    yield prompt
-
-
 def take_probes(root: Path, manifest: dict[str, Any], probed: Iterable[Probed]) -> None:
     """Write probes to a bank's folder and manifest; remove those of items that no score of the bank is of."""
-    held: dict[str, dict[str, Any]] = manifest.setdefault(PROBES, {})
+    held: dict[str, dict[str, Any]] = manifest.setdefault(layout.PROBES, {})
     for probes in probed:
         corpus, slug = probes.signature["corpus"]["name"], probes.signature["model"]["slug"]
         if not _fits(manifest, corpus, slug, probes.signature):
             raise BankError(f"probes of {slug} on {corpus!r}: the bank has no scores of this model on these items")
-        for path, frame in zip(probe_paths(corpus, slug), (probes.layers, probes.summary), strict=True):
-            write_parquet(root / path, _arrow(frame))
+        for path, frame in zip(layout.probe_paths(corpus, slug), (probes.layers, probes.summary), strict=True):
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            write_parquet(root / path, table.replace_schema_metadata(None))
         held.setdefault(corpus, {})[slug] = json.loads(json.dumps(probes.signature))
     for corpus, models in held.items():
         for slug in [slug for slug, signature in models.items() if not _fits(manifest, corpus, slug, signature)]:
             del models[slug]
-            for path in probe_paths(corpus, slug):
+            for path in layout.probe_paths(corpus, slug):
                 (root / path).unlink()
-    manifest[PROBES] = {corpus: dict(sorted(models.items())) for corpus, models in sorted(held.items()) if models}
-    if not manifest[PROBES]:
-        del manifest[PROBES]
+    del manifest[layout.PROBES]
+    if kept := {corpus: dict(sorted(models.items())) for corpus, models in sorted(held.items()) if models}:
+        manifest[layout.PROBES] = kept
 
 
 def probes_in(root: Path, *, corpora: Collection[str] | None = None) -> list[Probed]:
     """Return the probes that a bank holds, of some corpora or of all; a folder that is no bank has none."""
-    if not (root / MANIFEST).is_file():
+    if not (root / layout.MANIFEST).is_file():
         return []
     return [
         _read(root, corpus, slug, signature)
-        for corpus, models in read_manifest(root).get(PROBES, {}).items()
+        for corpus, models in layout.read_manifest(root).get(layout.PROBES, {}).items()
         for slug, signature in models.items()
         if corpora is None or corpus in corpora
     ]
 
 
 def probe_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    for corpus, models in manifest.get(PROBES, {}).items():
+    for corpus, models in manifest.get(layout.PROBES, {}).items():
         for slug, signature in models.items():
             if not _fits(manifest, corpus, slug, signature):
                 yield f"probes of {slug} on {corpus!r}: the bank has no scores of this model on these items"
@@ -192,7 +175,7 @@ def probe_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
             except BankError as error:
                 yield str(error)
                 continue
-            for path, frame in zip(probe_paths(corpus, slug), (result.layers, result.summary), strict=True):
+            for path, frame in zip(layout.probe_paths(corpus, slug), (result.layers, result.summary), strict=True):
                 if {*frame["model"]} - {signature["model"]["name"]} or {*frame["corpus"]} - {corpus}:
                     yield f"{path}: rows of another model or corpus"
 
@@ -201,7 +184,7 @@ def _read(root: Path, corpus: str, slug: str, signature: Mapping[str, Any]) -> P
     from pairbank.stats.analyses.neuro import LAYER_DTYPES, Probed
 
     frames = []
-    for path, types in zip(probe_paths(corpus, slug), (LAYER_DTYPES, DTYPES), strict=True):
+    for path, types in zip(layout.probe_paths(corpus, slug), (LAYER_DTYPES, DTYPES), strict=True):
         frame: pd.DataFrame = read_parquet(root / path).to_pandas()
         if [*frame.columns] != [*types]:
             raise BankError(f"{root / path}: columns {', '.join(frame.columns)}; expected {', '.join(types)}")
@@ -212,12 +195,6 @@ def _read(root: Path, corpus: str, slug: str, signature: Mapping[str, Any]) -> P
 def _fits(manifest: Mapping[str, Any], corpus: str, slug: str, signature: Mapping[str, Any]) -> bool:
     scored = manifest["scores"].get(corpus, {}).get(slug)
     return scored is not None and scored["corpus"]["items_sha256"] == signature["corpus"]["items_sha256"]
-
-
-def _arrow(frame: pd.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types
-    import pyarrow as pa
-
-    return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
 
 
 def take_ratings(draft: Draft, given: Sequence[datasets.Dataset | pd.DataFrame]) -> None:
@@ -244,25 +221,25 @@ def take_ratings(draft: Draft, given: Sequence[datasets.Dataset | pd.DataFrame])
 
 def settle_ratings(draft: Draft) -> None:
     """Keep of the bank's ratings those of its items, and say in the manifest how many there are."""
-    held = draft.manifest.get(RATINGS, {})
+    held = draft.manifest.get(layout.RATINGS, {})
     for corpus in [name for name in held if name in draft.items and name not in draft.ratings]:
-        table = read_table(draft.root / ratings_path(corpus)).to_pandas()
+        table = read_table(draft.root / layout.ratings_path(corpus)).to_pandas()
         selected = table[table["item_id"].isin(set(draft.items_of(corpus)["item_id"][:]))]
         if len(selected):
             draft.ratings[corpus] = _as_table(selected)
         else:
             drop_ratings(draft, corpus)
     for corpus, table in draft.ratings.items():
-        draft.manifest.setdefault(RATINGS, {})[corpus] = rating_facts(table.to_pandas())
+        draft.manifest.setdefault(layout.RATINGS, {})[corpus] = rating_facts(table.to_pandas())
 
 
 def drop_ratings(draft: Draft, corpus: str) -> None:
     """Take a corpus's ratings out of the draft and the new state of the bank."""
     draft.ratings.pop(corpus, None)
-    if draft.manifest.get(RATINGS, {}).pop(corpus, None) is not None:
-        (draft.root / ratings_path(corpus)).unlink(missing_ok=True)
-    if not draft.manifest.get(RATINGS, True):
-        del draft.manifest[RATINGS]
+    if draft.manifest.get(layout.RATINGS, {}).pop(corpus, None) is not None:
+        (draft.root / layout.ratings_path(corpus)).unlink(missing_ok=True)
+    if not draft.manifest.get(layout.RATINGS, True):
+        del draft.manifest[layout.RATINGS]
 
 
 def rating_facts(frame: pd.DataFrame) -> dict[str, Any]:
@@ -284,7 +261,7 @@ def rating_facts(frame: pd.DataFrame) -> dict[str, Any]:
             alpha["reason"] = result.reason or ""
     return {
         "scale": ", ".join(scales),
-        "normalisation": _normalisation(scales),
+        "normalisation": next((n for n in NORMALISATIONS if all(scale.endswith(f"-{n}") for scale in scales)), "none"),
         "n_ratings": len(frame),
         "n_raters": int(frame["rater"].nunique()),
         "n_items": int(frame["item_id"].nunique()),
@@ -292,11 +269,6 @@ def rating_facts(frame: pd.DataFrame) -> dict[str, Any]:
         "most_a_side": int(a_side.max()),
         "alpha": alpha,
     }
-
-
-def _normalisation(scales: list[str]) -> str:
-    known = [name for name in NORMALISATIONS if all(scale.endswith(f"-{name}") for scale in scales)]
-    return known[0] if known else "none"
 
 
 def _checked(frame: pd.DataFrame) -> pd.DataFrame:

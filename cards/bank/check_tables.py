@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ import pyarrow.compute as pc
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.load import rating_features
 from pairbank.builders.schema.columns import COLUMNS
-from pairbank.cards.bank.beside_tables import SIDES, rating_facts
+from pairbank.cards.bank.beside_tables import rating_facts
 from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
 from pairbank.cards.bank.tables import (
@@ -35,6 +34,7 @@ from pairbank.cards.bank.tables import (
 )
 from pairbank.cards.bank.values import value_problems
 from pairbank.errors import BankError
+from pairbank.scoring.api.layout import SIDES
 from pairbank.scoring.scored import MODEL, Scored, open_scored
 from pairbank.scoring.signature import corpus_signature
 from pairbank.stats.version import STATISTICS_VERSION
@@ -87,12 +87,8 @@ def _problems(ratings: pd.DataFrame, items: datasets.Dataset, facts: Mapping[str
     for name in sorted(result):
         if result[name] != facts.get(name):
             yield f"{name} is {result[name]!r:.200}, the manifest says {facts.get(name)!r:.200}"
-    if corpus in CORPORA and result["normalisation"] == "none" and "human_good" in items.column_names:
-        yield from _mean_problems(ratings, items)
-
-
-def _mean_problems(ratings: pd.DataFrame, items: datasets.Dataset) -> Iterator[str]:
-    """Yield where the human judgment of an item of a corpus that ships is not the mean of its ratings."""
+    if corpus not in CORPORA or result["normalisation"] != "none" or "human_good" not in items.column_names:
+        return
     frame = items.select_columns(["item_id", "human_good", "human_scale"]).to_pandas().set_index("item_id")
     means = ratings[ratings["side"] == "good"].groupby("item_id")["value"].mean()
     scales = ratings.groupby("item_id")["scale"].first()
@@ -145,9 +141,8 @@ def differing(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
     known, computed = _by_identity(old), _by_identity(new)
     results = [f"{_where(key)}: not in the results" for key in computed.keys() - known.keys()]
     results += [f"{_where(key)}: the tables give no such number" for key in known.keys() - computed.keys()]
-    return sorted(results) + [
-        text for key, row in computed.items() if key in known for text in _unlike(key, known[key], row)
-    ]
+    both = [key for key in computed if key in known]
+    return sorted(results) + [text for key in both for text in _unlike(key, known[key], computed[key])]
 
 
 def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row], stale: list[str] | None) -> Iterator[str]:
@@ -168,14 +163,13 @@ def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row], stale: list
         again = _by_identity(computed)
         ours = {key: row for key, row in ours.items() if key in again}
     if stale is not None:
-        again, changed = _by_identity(computed), differing(pd.DataFrame(list(ours.values())), computed)
-        stale += changed
+        again = _by_identity(computed)
+        stale += differing(pd.DataFrame(list(ours.values())), computed)
         both = [(key, row) for key, row in ours.items() if key in again and row["metric"] in _SAME_IN_ALL_VERSIONS]
-        yield from (
-            f"{SUMMARY}: {problem}" for key, row in both for problem in _unlike(key, row, again[key], ("value", "n"))
-        )
-        return
-    yield from (f"{SUMMARY}: {problem}" for problem in differing(pd.DataFrame(list(ours.values())), computed))
+        problems = [text for key, row in both for text in _unlike(key, row, again[key], ("value", "n"))]
+    else:
+        problems = differing(pd.DataFrame(list(ours.values())), computed)
+    yield from (f"{SUMMARY}: {problem}" for problem in problems)
 
 
 def _by_identity(frame: pd.DataFrame) -> dict[tuple[str, ...], Row]:
@@ -194,31 +188,21 @@ def _where(key: tuple[str, ...]) -> str:
     return " / ".join(part for part in key if part)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _First:
-    """The first table of a config, whose form the others must have."""
-
-    path: str
-    features: datasets.Features
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Whole:
     """The items of a corpus, which all its scored tables are held to."""
 
-    table: pa.Table
-    ids: pa.Array
-    sha256: Callable[[], str]
-    """Of all ids and texts, as a signature has it; computed once."""
+    def __init__(self, items: datasets.Dataset) -> None:
+        self.items = items
+        self.table: pa.Table = items.with_format("arrow")[:]
+        self.ids: pa.Array = self.table["item_id"].combine_chunks()
+
+    @functools.cached_property
+    def sha256(self) -> str:
+        """Of all ids and texts, as a signature has it."""
+        return _texts_sha256(self.items)
 
 
-def _whole(items: datasets.Dataset) -> _Whole:
-    table: pa.Table = items.with_format("arrow")[:]
-    ids = table["item_id"].combine_chunks()
-    return _Whole(table=table, ids=ids, sha256=functools.cache(lambda: _texts_sha256(items)))
-
-
-_kept_whole = functools.lru_cache(maxsize=2)(_whole)
+_kept_whole = functools.lru_cache(maxsize=2)(_Whole)
 """For many submissions to one corpus."""
 
 
@@ -242,8 +226,8 @@ def _corpus_problems(
     if problems := list(_item_problems(corpus, facts, items)):
         yield from problems
         return
-    first: _First | None = None
-    whole = _whole(items)
+    first: tuple[str, datasets.Features] | None = None
+    whole = _Whole(items)
     for slug, signature in sorted(signatures.items()):
         path = scores_path(corpus, slug)
         try:
@@ -254,13 +238,13 @@ def _corpus_problems(
         if scored.signature != signature:
             yield f"{path}: its signature is not the manifest's"
             continue
-        first = first or _First(path=path, features=scored.features)
+        first = first or (path, scored.features)
         yield from (f"{path}: {problem}" for problem in _scored_problems(scored, whole, facts, first))
 
 
 def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with one scored table, against the items of a bank and the manifest's facts of them."""
-    yield from _scored_problems(scored, _kept_whole(items), facts, _First(path="", features=scored.features))
+    yield from _scored_problems(scored, _kept_whole(items), facts)
 
 
 def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Dataset) -> Iterator[str]:
@@ -282,7 +266,12 @@ def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Datase
         yield f"{path}: {problem}"
     if other := set(items.unique("corpus")) - {corpus}:
         yield f"{path}: rows of {sorted(map(str, other))[:3]}, expected {corpus!r} only"
-    yield from (f"{path}: {problem}" for problem in _empty_problems(table))
+    for column in (column for column in COLUMNS if column.name in items.column_names):
+        cells = table[column.name]
+        if not column.nullable and cells.null_count:
+            yield f"{path}: column {column.name} is null in {cells.null_count} row(s)"
+        if pa.types.is_floating(cells.type) and pc.all(pc.is_finite(cells)).as_py() is False:
+            yield f"{path}: column {column.name} holds NaN or infinity; expected numbers or null"
 
 
 def _id_problem(ids: pa.Array) -> str:
@@ -291,19 +280,10 @@ def _id_problem(ids: pa.Array) -> str:
     return "an item_id occurs in several rows" if pc.count_distinct(ids).as_py() < len(ids) else ""
 
 
-def _empty_problems(items: pa.Table) -> Iterator[str]:
-    """Yield columns with nulls that no item may have, and numbers that are none."""
-    for column in COLUMNS:
-        if column.name not in items.column_names:
-            continue
-        cells = items[column.name]
-        if not column.nullable and cells.null_count:
-            yield f"column {column.name} is null in {cells.null_count} row(s)"
-        if pa.types.is_floating(cells.type) and pc.all(pc.is_finite(cells)).as_py() is False:
-            yield f"column {column.name} holds NaN or infinity; expected numbers or null"
-
-
-def _scored_problems(scored: Scored, items: _Whole, facts: Mapping[str, Any], first: _First) -> Iterator[str]:
+def _scored_problems(
+    scored: Scored, items: _Whole, facts: Mapping[str, Any], first: tuple[str, datasets.Features] | None = None
+) -> Iterator[str]:
+    """Yield what is wrong with a table; `first` is the first of its config, by path, whose form it must have."""
     if "item_id" not in scored.column_names:
         yield "lacks the column item_id"
         return
@@ -318,10 +298,14 @@ def _scored_problems(scored: Scored, items: _Whole, facts: Mapping[str, Any], fi
     if len(scored) != scored.signature["corpus"]["n_items"]:
         yield f"{len(scored)} rows, its signature says {scored.signature['corpus']['n_items']}"
         return
-    if differ := differing_keys(scored.features, first.features):
-        yield f"column(s) {', '.join(differ)} differ from {first.path}; one config has one form"
+    if first and (differ := differing_keys(scored.features, first[1])):
+        yield f"column(s) {', '.join(differ)} differ from {first[0]}; one config has one form"
     yield from _text_problems(scored, ids, items, facts)
-    yield from _column_problems(scored, facts)
+    for method, definition in scored.signature["methods"].items():
+        stated = definition.get("columns")
+        if stated and not is_left_out(facts) and (missing := [c for c in stated if c not in scored.column_names]):
+            yield f"lacks the column(s) {', '.join(missing)} of {method}"
+    yield from value_problems(scored)
 
 
 def _text_problems(scored: Scored, ids: pa.Array, items: _Whole, facts: Mapping[str, Any]) -> Iterator[str]:
@@ -341,14 +325,6 @@ def _text_problems(scored: Scored, ids: pa.Array, items: _Whole, facts: Mapping[
                 return
     if is_left_out(facts):
         return
-    result = items.sha256() if is_whole else _texts_sha256(scored)
+    result = items.sha256 if is_whole else _texts_sha256(scored)
     if result != scored.signature["corpus"]["items_sha256"]:
         yield "its ids and texts are not those that its signature says were scored"
-
-
-def _column_problems(scored: Scored, facts: Mapping[str, Any]) -> Iterator[str]:
-    for method, definition in scored.signature["methods"].items():
-        stated = definition.get("columns")
-        if stated and not is_left_out(facts) and (missing := [c for c in stated if c not in scored.column_names]):
-            yield f"lacks the column(s) {', '.join(missing)} of {method}"
-    yield from value_problems(scored)

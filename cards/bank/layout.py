@@ -21,6 +21,7 @@ code. Other keys are of other versions of pairbank, and are not read.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -90,7 +91,6 @@ def scores_path(corpus: str, slug: str) -> str:
 
 
 def long_path(corpus: str, slug: str) -> str:
-    """Return where the long view of a model's scores of a corpus stands."""
     return f"{LONG}/{scores_path(corpus, slug).partition('/')[2]}"
 
 
@@ -99,7 +99,7 @@ def ratings_path(corpus: str) -> str:
 
 
 def probe_paths(corpus: str, slug: str) -> tuple[str, str]:
-    """Return where the probes of a model on a corpus stand: the table of layers, and that of groups."""
+    """Return the paths of the table of layers, and of that of groups."""
     name = scores_path(corpus, slug).rpartition("/")[2]
     return f"{PROBES}/{config_name(corpus)}/layers/{name}", f"{PROBES}/{config_name(corpus)}/groups/{name}"
 
@@ -107,6 +107,11 @@ def probe_paths(corpus: str, slug: str) -> tuple[str, str]:
 def probe_files(manifest: Mapping[str, Any]) -> list[str]:
     held = manifest.get(PROBES, {})
     return sorted(path for corpus, models in held.items() for slug in models for path in probe_paths(corpus, slug))
+
+
+def signatures(manifest: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the signature of every scored table."""
+    return itertools.chain.from_iterable(models.values() for models in manifest["scores"].values())
 
 
 def tables(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -141,20 +146,11 @@ def foreign_entries(root: Path) -> list[str]:
 
 def _entries(root: Path) -> Iterator[tuple[str, int]]:
     """Yield path and mode of everything in a bank's own folders, and of its own files; no link is followed."""
-    for name in (CARD, CROISSANT, MANIFEST, RECORD, *FOLDERS):
-        if not os.path.lexists(root / name):
-            continue
-        mode = _mode(root, root / name)
-        yield name, mode
-        if stat.S_ISDIR(mode):
-            for folder, folders, files in os.walk(root / name):
-                for inner in (*folders, *files):
-                    path = Path(folder, inner)
-                    yield path.relative_to(root).as_posix(), _mode(root, path)
-
-
-def _mode(root: Path, path: Path) -> int:
-    return (path.stat() if is_from_hub(root, path) else path.lstat()).st_mode
+    for top in (root / name for name in (CARD, CROISSANT, MANIFEST, RECORD, *FOLDERS) if os.path.lexists(root / name)):
+        inner = top.rglob("*") if top.is_dir() and not top.is_symlink() else ()
+        for path in (top, *inner):
+            status = path.stat() if is_from_hub(root, path) else path.lstat()
+            yield path.relative_to(root).as_posix(), status.st_mode
 
 
 def is_from_hub(root: Path, path: Path) -> bool:
@@ -170,7 +166,7 @@ def null_models(manifest: Mapping[str, Any]) -> set[str]:
     >>> null_models({"scores": {"corpus": {"a": {"model": null}, "b": {"model": model}}}})
     {'a'}
     """
-    models = [signature["model"] for slugs in manifest["scores"].values() for signature in slugs.values()]
+    models = [signature["model"] for signature in signatures(manifest)]
     nulls = {str(model["name"]) for model in models if model.get("weights")}
     return nulls if any(model["name"] not in nulls for model in models) else set()
 
@@ -290,19 +286,17 @@ class _Version(StoredRecord):
     changes: tuple[str, ...]
 
 
-class _ProbedModel(StoredRecord):
-    name: str
-    slug: str
-
-
-class _ProbedCorpus(StoredRecord):
-    name: str
-    items_sha256: str
-
-
 class _Probe(StoredRecord):
-    model: _ProbedModel
-    corpus: _ProbedCorpus
+    class Model(StoredRecord):
+        name: str
+        slug: str
+
+    class Corpus(StoredRecord):
+        name: str
+        items_sha256: str
+
+    model: Model
+    corpus: Corpus
 
 
 def _slug(name: str) -> str:
@@ -347,7 +341,7 @@ def is_slug(name: str) -> bool:
 
 
 def manifest_problems(manifest: Mapping[str, Any]) -> list[str]:
-    """Return every value of a manifest that is missing or of another type; if there is none, what contradicts another.
+    """Return what is missing or of another type in a manifest; if nothing is, what contradicts another part of it.
 
     >>> manifest_problems({"corpora": {"a": {"n_items": "2"}}, "scores": {"b": {}}, "pairbank": "0.1.0", "files": {}})
     ["corpora.a.n_items is '2'; expected a whole number"]
@@ -385,17 +379,13 @@ def _contradictions(manifest: Mapping[str, Any]) -> Iterator[str]:
         others = [name for name in manifest.get(kind, {}) if name not in corpora]
         yield from (f"{kind} of {name[:80]!r}, which is none of the corpora" for name in others)
     for kind in ("scores", "probes"):
-        signed = manifest.get(kind, {}).items()
-        places = [(corpus, slug, signature) for corpus, models in signed for slug, signature in models.items()]
-        yield from (f"{kind}.{place[0][:80]}: {fault}" for place in places for fault in _misplaced(*place))
+        for corpus, models in manifest.get(kind, {}).items():
+            for slug, signature in models.items():
+                model, of, where = signature["model"]["slug"], signature["corpus"]["name"], f"{kind}.{corpus[:80]}"
+                if (model, of) != (slug, corpus):
+                    yield f"{where}: the signature of {slug[:80]!r} is that of {model[:80]!r} on {of[:80]!r}"
     for name, entry in manifest.get("features", {}).items():
         try:
             features_from_entries([{**entry, "name": name}])
         except (BankError, TypeError) as error:
             yield f"features.{name[:80]}: {error}"
-
-
-def _misplaced(corpus: str, slug: str, signature: Mapping[str, Any]) -> Iterator[str]:
-    model, of = signature["model"]["slug"], signature["corpus"]["name"]
-    if (model, of) != (slug, corpus):
-        yield f"the signature of {slug[:80]!r} is that of {model[:80]!r} on {of[:80]!r}"

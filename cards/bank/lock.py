@@ -74,9 +74,14 @@ def locked(root: Path) -> Iterator[Lock]:
             for folder in missing:
                 folder.rmdir()
 
+    def touch() -> None:
+        while not stop.wait(TOUCHED_SECONDS):
+            with contextlib.suppress(OSError):
+                os.utime(path)
+
     with cleaned_up(give_back):
         lock = Lock(path=path, holder=_acquired(path, token))
-        threading.Thread(target=_touch, args=(path, stop), daemon=True).start()
+        threading.Thread(target=touch, daemon=True).start()
         yield lock
 
 
@@ -118,30 +123,21 @@ def _created(path: Path, token: str) -> Holder | None:
     since = datetime.now(UTC).isoformat(timespec="seconds")
     holder = Holder(host=host(), pid=os.getpid(), since=since, token=token)
     # written whole under another name first: a lock is never seen half-written, and a link is made by one process only
-    draft = path.with_name(f"{LOCK}.{token}")
+    draft, text = path.with_name(f"{LOCK}.{token}"), json.dumps(asdict(holder))
     try:
-        draft.write_text(json.dumps(asdict(holder)), encoding="utf-8")
+        draft.write_text(text, encoding="utf-8")
         try:
             os.link(draft, path)
         except FileExistsError:
             return None
-        except OSError:
-            return holder if _created_exclusively(path, holder) else None
-        return holder
-    except FileNotFoundError:
+        except OSError:  # a file system without hard links
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+    except (FileExistsError, FileNotFoundError):
         return None
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _created_exclusively(path: Path, holder: Holder) -> bool:
-    """Create the lock where a file system has no hard links."""
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(holder)))
-    except FileExistsError:
-        return False
-    return True
+    return holder
 
 
 def _holder(path: Path) -> Holder | None:
@@ -154,22 +150,17 @@ def _holder(path: Path) -> Holder | None:
 def _abandoned(path: Path) -> Holder | None:
     """Return the holder of a lock whose process here has ended, or that was not touched for long; else None."""
     holder = _holder(path)
+    probe = path.with_name(f"{LOCK}.{secrets.token_hex(8)}")  # by the clock of its file system, not of this machine
     try:
-        seconds = _now_on(path) - path.stat().st_mtime
+        with cleaned_up(lambda: probe.unlink(missing_ok=True)):
+            probe.touch()
+            seconds = probe.stat().st_mtime - path.stat().st_mtime
     except FileNotFoundError:
         return None
     unknown = Holder(host="an unknown machine", pid=0, since="an unknown time", token="")
     if seconds > STALE_SECONDS:
         return holder or unknown
     return holder if holder is not None and holder.host == host() and not is_running(holder.pid) else None
-
-
-def _now_on(path: Path) -> float:
-    """Return the time by the clock of the file system that a lock stands on, which need not be this machine's."""
-    probe = path.with_name(f"{LOCK}.{secrets.token_hex(8)}")
-    with cleaned_up(lambda: probe.unlink(missing_ok=True)):
-        probe.touch()
-        return probe.stat().st_mtime
 
 
 def _take_over(path: Path, other: Holder) -> None:
@@ -188,9 +179,3 @@ def _take_over(path: Path, other: Holder) -> None:
     else:
         _LOG.warning("%s: taking over the lock of %s, which has ended without giving it back", path.parent, other)
     aside.unlink(missing_ok=True)
-
-
-def _touch(path: Path, stop: threading.Event) -> None:
-    while not stop.wait(TOUCHED_SECONDS):
-        with contextlib.suppress(OSError):
-            os.utime(path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,8 +94,8 @@ def text_columns(features: datasets.Features, methods: Mapping[str, Mapping[str,
 
 
 def _is_number(kind: Any) -> bool:  # noqa: ANN401 - a datasets feature
-    value = getattr(kind, "feature", kind)
-    return getattr(value, "dtype", "string") not in ("string", "large_string", "binary")
+    dtype = getattr(getattr(kind, "feature", kind), "dtype", "string")
+    return dtype not in ("string", "large_string", "binary")
 
 
 def ids_and_scores(table: datasets.Dataset, methods: Mapping[str, Mapping[str, Any]]) -> datasets.Dataset:
@@ -109,28 +109,17 @@ def refuse_quoted_texts(root: Path, tables: Iterable[tuple[str, datasets.Dataset
     pages = {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8", errors="replace") for p in files}
     words = {name: set(page.split()) for name, page in pages.items()}
     for corpus, items in tables:
-        texts = {text: _inner_words(text) for text in _texts(items)}
+        cells = (text for column in sorted(set(TEXTS) & set(items.column_names)) for text in items[column][:])
+        texts = {text for text in cells if text and len(text) >= LEAST_CHARACTERS}
+        # a page has these words between white space if it has the text in any form: they are looked up first
+        inner_words = {t: {word for word in t.split(" ")[1:-1] if word.isascii() and word.isalnum()} for t in texts}
         for name, page in pages.items():
-            near = (text for text, inner in texts.items() if inner <= words[name])
+            near = (text for text, inner in inner_words.items() if inner <= words[name])
             if any(form in page for text in near for form in _forms(text)):
                 raise BankError(
                     f"{name} quotes items of {corpus!r}, whose texts may not be published "
                     f"({licence_of(corpus, {})}); delete the file, or make the report again without examples"
                 )
-
-
-def _texts(items: datasets.Dataset) -> Iterator[str]:
-    for column in sorted(set(TEXTS) & set(items.column_names)):
-        yield from (text for text in items[column][:] if text and len(text) >= LEAST_CHARACTERS)
-
-
-def _inner_words(text: str) -> set[str]:
-    """Return words that a page has between white space if it has the text in any form: they are looked up first.
-
-    >>> sorted(_inner_words('The "old" barn lands left.'))
-    ['barn', 'lands']
-    """
-    return {word for word in text.split(" ")[1:-1] if word.isascii() and word.isalnum()}
 
 
 def _forms(text: str) -> set[str]:
@@ -139,7 +128,7 @@ def _forms(text: str) -> set[str]:
 
 
 def is_left_out(facts: Mapping[str, Any]) -> bool:
-    """Return whether the bank holds only a corpus's ids and scores."""
+
     return facts.get("texts") == LEFT_OUT
 
 
@@ -149,5 +138,5 @@ def locked(corpora: Mapping[str, Any]) -> list[str]:
 
 
 def reasons(names: Sequence[str], corpora: Mapping[str, Any]) -> str:
-    """Return why each corpus's texts may not be published."""
+
     return "; ".join(f"{name}: {licence_of(name, corpora.get(name, {}))}" for name in names)

@@ -68,8 +68,7 @@ def _kept_items(path: Path, _written_ns: int) -> datasets.Dataset:
 
 
 def write_table(path: Path, items: datasets.Dataset) -> None:
-    table: pa.Table = items.with_format("arrow")[:]
-    write_parquet(path, table.cast(items.features.arrow_schema))
+    write_parquet(path, items.with_format("arrow")[:].cast(items.features.arrow_schema))
 
 
 def add_models(root: Path, manifest: Mapping[str, Any]) -> None:
@@ -131,12 +130,9 @@ def long_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     for corpus, slug in tables(manifest) if manifest.get(LONG) else ():
         long = long_table(root / scores_path(corpus, slug), manifest["scores"][corpus][slug])
         held = read_parquet(root / long_path(corpus, slug))
-        if held.schema.names != long.schema.names or not _same(held.cast(long.schema), long):
+        is_alike = held.schema.names == long.schema.names
+        if not is_alike or not all(same_cells(held[name].cast(long[name].type), long[name]) for name in LONG_COLUMNS):
             yield f"{long_path(corpus, slug)}: not what {scores_path(corpus, slug)} holds"
-
-
-def _same(held: pa.Table, other: pa.Table) -> bool:
-    return all(same_cells(held[name], other[name]) for name in held.schema.names)
 
 
 def same_cells(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
@@ -150,8 +146,7 @@ def same_cells(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
         x, y = x.flatten(), y.flatten()
     if not pa.types.is_floating(x.type):
         return bool(x.equals(y))
-    ours, theirs = (column.to_numpy(zero_copy_only=False) for column in (x, y))
-    return bool(np.array_equal(ours, theirs, equal_nan=True))
+    return np.array_equal(x.to_numpy(zero_copy_only=False), y.to_numpy(zero_copy_only=False), equal_nan=True)
 
 
 def differing_keys(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
@@ -166,9 +161,7 @@ def differing_keys(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
 def write_summary(path: Path, summary: pd.DataFrame) -> None:
     import datasets
 
-    text = datasets.Value("string")
-    kinds = {name: datasets.Value(kind) for name, kind in DTYPES.items() if kind != "string"}
-    features = datasets.Features({name: kinds.get(name, text) for name in summary.columns})
+    features = datasets.Features({name: datasets.Value(DTYPES.get(name, "string")) for name in summary.columns})
     table = pa.Table.from_pandas(summary, preserve_index=False).cast(features.arrow_schema)
     write_parquet(path, table)
 
@@ -185,16 +178,11 @@ def read_summary(root: Path) -> pd.DataFrame | None:
     path = root / SUMMARY
     if not path.is_file():
         return None
-    from pandas.api import types as pd_types
+    from pandas.api import types
 
     frame = with_paradigms(read_parquet(path).to_pandas())
-    kinds = {name: "number" if kind.endswith("64") else "text" for name, kind in DTYPES.items()}
-    wrong = [
-        name
-        for name, kind in kinds.items()
-        if name not in frame.columns or (kind == "number") != pd_types.is_numeric_dtype(frame[name])
-    ]
-    if wrong:
+    are_numbers = {name: types.is_numeric_dtype(frame[name]) for name in frame.columns}
+    if wrong := [name for name, kind in DTYPES.items() if are_numbers.get(name) != kind.endswith("64")]:
         raise BankError(f"{path}: column(s) {', '.join(wrong)} are missing or of another type; write the bank again")
     return frame
 

@@ -6,6 +6,7 @@ other columns is computed again: differences, a prompt's scores from its log-pro
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import re
@@ -186,7 +187,9 @@ class _Values:
 
     def _wrong_readout(self) -> Iterator[str]:
         """Yield a prompt's columns that its log-probabilities do not give."""
-        prompt = _prompt(self.method, self.definition)
+        prompt = None
+        with contextlib.suppress(PairbankError):  # `definition_problems` says so
+            prompt = prompt_of_definition(self.method, self.definition)
         if prompt is None or self.c.logprobs not in self.numbers:
             return
         flat, n_options = self.numbers[self.c.logprobs], len(prompt.options)
@@ -308,13 +311,6 @@ def _differing(name: str, stated: FloatArray, made: FloatArray, what: str, *, at
     wrong = ~np.isclose(stated[comparable], made[comparable], rtol=1e-9, atol=atol)
     if n := int(wrong.sum()):
         yield f"column {name} is not {what} in {n} row(s)"
-
-
-def _prompt(method: str, definition: Mapping[str, Any]) -> Prompt | None:
-    try:
-        return prompt_of_definition(method, definition)
-    except PairbankError:
-        return None  # `definition_problems` says so
 
 
 def definition_problems(signature: Mapping[str, Any]) -> Sequence[str]:

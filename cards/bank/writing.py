@@ -23,17 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.cards.bank.layout import (
-    FOLDERS,
-    MANIFEST,
-    RECORD,
-    bank_files,
-    foreign_entries,
-    is_slug,
-    read_manifest,
-    refuse_newer,
-    scores_path,
-)
+from pairbank.cards.bank import layout
 from pairbank.cards.bank.lock import LOCK, Lock, locked, remove_leftovers
 from pairbank.cards.bank.names import file_twin
 from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
@@ -76,11 +66,15 @@ def rewritten(root: Path) -> Iterator[Path]:
     A folder that is new or empty yields an empty one. If the block ends with an error, the bank stays as it was.
     """
     with _staged(root) as (staged, lock):
-        if (root / MANIFEST).is_file():
-            refuse_newer(root, read_manifest(root))
-        for path in (MANIFEST, *bank_files(root)):
+        if (root / layout.MANIFEST).is_file():
+            layout.refuse_newer(root, layout.read_manifest(root))
+        for path in (layout.MANIFEST, *layout.bank_files(root)):
             if (root / path).is_file():
-                _link(root / path, staged / path)
+                (staged / path).parent.mkdir(parents=True, exist_ok=True)
+                try:
+                    os.link(root / path, staged / path)
+                except OSError:  # a file system without hard links
+                    shutil.copyfile(root / path, staged / path)
         yield staged
         _commit(root, lock)
 
@@ -89,12 +83,11 @@ def rewritten(root: Path) -> Iterator[Path]:
 def written_anew(root: Path, *, purpose: str) -> Iterator[Path]:
     """Yield an empty folder; what the block puts there becomes the bank, where there is none but the very same."""
     with _staged(root) as (staged, lock):
-        refused = BankError(f"{root} is not empty; choose a new folder for {purpose}")
         yield staged
-        if not (root / MANIFEST).is_file():
+        if not (root / layout.MANIFEST).is_file():
             _commit(root, lock)
-        elif (root / MANIFEST).read_bytes() != (staged / MANIFEST).read_bytes():
-            raise refused
+        elif (root / layout.MANIFEST).read_bytes() != (staged / layout.MANIFEST).read_bytes():
+            raise BankError(f"{root} is not empty; choose a new folder for {purpose}")
 
 
 @contextlib.contextmanager
@@ -102,22 +95,25 @@ def _staged(root: Path) -> Iterator[tuple[Path, Lock]]:
     with errors_named(root):
         refuse_other_folders(root)
     with errors_named(root), locked(root) as lock:
-        _recover(root)
+        if is_unfinished(root):
+            _LOG.warning("%s: completing a change that was cut off", root)
+            _move(root)
+        elif (root / WRITING).exists():
+            shutil.rmtree(root / WRITING)
+        remove_leftovers(root)
         refuse_other_folders(root)
         staged = root / WRITING / _NEW
-        with cleaned_up(lambda: _discard(root)):
+        with cleaned_up(lambda: is_unfinished(root) or shutil.rmtree(root / WRITING, ignore_errors=True)):
             staged.mkdir(parents=True)
             yield staged, lock
 
 
-def _discard(root: Path) -> None:
-    if not is_unfinished(root):
-        shutil.rmtree(root / WRITING, ignore_errors=True)
-
-
 def _commit(root: Path, lock: Lock) -> None:
     lock.check()
-    _flush(root / WRITING / _NEW)
+    for path in (root / WRITING / _NEW).rglob("*"):  # on the disk before any takes the place of an old one
+        if stat.S_ISREG(path.lstat().st_mode):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
     try:
         (root / WRITING / _WHOLE).touch()
         _move(root)
@@ -135,16 +131,15 @@ def refuse_other_folders(root: Path) -> None:
         raise BankError(f"{root} exists and is not a bank (no folder); choose an empty or new folder")
     if (root / WRITING).is_symlink():
         raise BankError(f"{root / WRITING}: a link, which pairbank never makes; remove it")
-    if foreign := foreign_entries(root):
+    if foreign := layout.foreign_entries(root):
         raise BankError(
             f"{root / foreign[0]}: a link, device or pipe; a bank has none. Put the file itself there, or remove it"
         )
-    if (root / MANIFEST).is_file() or (root / WRITING / _WHOLE).is_file():
+    if (root / layout.MANIFEST).is_file() or (root / WRITING / _WHOLE).is_file():
         return
     if others := sorted(p.name for p in root.iterdir() if not p.name.startswith((LOCK, WRITING))):
-        raise BankError(
-            f"{root} exists and is not a bank (no {MANIFEST}; it holds {others[0]}); choose an empty or new folder"
-        )
+        found = f"no {layout.MANIFEST}; it holds {others[0]}"
+        raise BankError(f"{root} exists and is not a bank ({found}); choose an empty or new folder")
 
 
 @contextlib.contextmanager
@@ -152,18 +147,11 @@ def errors_named(root: Path) -> Iterator[None]:
     """Say of what the operating system refuses which bank it was about, and what to do."""
     try:
         yield
-    except OutputError as error:
-        if not isinstance(error.__cause__, OSError):
-            raise
-        raise _refused(root, error.__cause__) from error
     except OSError as error:
-        if isinstance(error, PairbankError):
+        problem = error.__cause__ if isinstance(error, OutputError) else error
+        if not isinstance(problem, OSError) or (problem is error and isinstance(error, PairbankError)):
             raise
-        raise _refused(root, error) from error
-
-
-def _refused(root: Path, problem: OSError) -> BankError:
-    return BankError(str(refused(root, problem, saying="the bank cannot be written and is as it was")))
+        raise BankError(str(refused(root, problem, saying="the bank cannot be written and is as it was"))) from error
 
 
 def is_unfinished(root: Path) -> bool:
@@ -171,49 +159,23 @@ def is_unfinished(root: Path) -> bool:
     return (root / WRITING / _WHOLE).is_file()
 
 
-def _recover(root: Path) -> None:
-    if is_unfinished(root):
-        _LOG.warning("%s: completing a change that was cut off", root)
-        _move(root)
-    elif (root / WRITING).exists():
-        shutil.rmtree(root / WRITING)
-    remove_leftovers(root)
-
-
 def _move(root: Path) -> None:
     """Move the new files to their places, remove what is not of the bank any more, and put the manifest there last."""
     staged = root / WRITING / _NEW
-    manifest = read_manifest(staged if (staged / MANIFEST).is_file() else root)
-    for path in bank_files(staged):
+    manifest = layout.read_manifest(staged if (staged / layout.MANIFEST).is_file() else root)
+    for path in layout.bank_files(staged):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (staged / path).replace(root / path)
-    for path in set(bank_files(root)) - set(manifest.get("files", {})):
+    for path in set(layout.bank_files(root)) - set(manifest.get("files", {})):
         (root / path).unlink()
-    for folder in sorted((p for name in FOLDERS for p in (root / name).rglob("*") if p.is_dir()), reverse=True):
+    for folder in sorted((p for name in layout.FOLDERS for p in (root / name).rglob("*") if p.is_dir()), reverse=True):
         with contextlib.suppress(OSError):
             folder.rmdir()
-    for name in (RECORD, MANIFEST):
+    for name in (layout.RECORD, layout.MANIFEST):
         if (staged / name).is_file():
             (staged / name).replace(root / name)
     (root / WRITING / _WHOLE).unlink()
     shutil.rmtree(root / WRITING)
-
-
-def _link(source: Path, target: Path) -> None:
-    """Put a file in a second place: a hard link where the file system has them, else a copy."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
-
-
-def _flush(folder: Path) -> None:
-    """Make sure that the new files are on the disk before any takes the place of an old one."""
-    for path in folder.rglob("*"):
-        if stat.S_ISREG(path.lstat().st_mode):
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -238,7 +200,7 @@ class Draft:
     def table_of(self, corpus: str, slug: str) -> Scored:
         if (corpus, slug) in self.scored:
             return self.scored[corpus, slug]
-        return open_scored(self.root / scores_path(corpus, slug))
+        return open_scored(self.root / layout.scores_path(corpus, slug))
 
 
 def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[str, Any] | None = None) -> None:
@@ -258,7 +220,7 @@ def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[st
 def take_scored(draft: Draft, table: Scored) -> None:
     """Put a scored table into the draft, and its items where the bank lacks them."""
     corpus, slug = table.corpus, table.model_slug
-    if not is_slug(slug):
+    if not layout.is_slug(slug):
         raise BankError(f"model {table.model[:80]!r}: {slug[:80]!r} cannot name a split; score it under another name")
     if problems := [*value_problems(table), *definition_problems(table.signature)]:
         raise BankError(f"corpus {corpus!r}: scores of {slug}: {'; '.join(problems)}")
@@ -357,7 +319,6 @@ def _differing_columns(items: datasets.Dataset, table: Scored) -> list[str]:
 
 
 def state_licences(manifest: dict[str, Any], licences: Mapping[str, str]) -> None:
-    """Put the licences that owners of corpora state into a manifest."""
     for name, licence in licences.items():
         if name not in manifest["corpora"]:
             raise BankError(

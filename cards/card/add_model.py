@@ -145,9 +145,8 @@ def _model(corpus: str, manifest: Mapping[str, Any]) -> list[str]:
     columns = [name for method in signature["methods"].values() for name in method.get("columns") or ()]
     options = ["--data-dir", "FOLDER"] if is_left_out(manifest["corpora"][corpus]) else []
     options += ["--per-token"] if any(name.endswith(_PER_TOKEN) for name in columns) else []
-    options += (
-        ["--seed", str(signature["seed"])] if isinstance(signature.get("seed"), int) and signature["seed"] else []
-    )
+    seed = signature.get("seed")
+    options += ["--seed", str(seed)] if isinstance(seed, int) and seed else []
     return ["--model", MODEL, *options]
 
 

@@ -25,7 +25,7 @@ from pairbank.builders.ratings import RATING_COLUMNS
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.builders.schema.language_tags import joined
 from pairbank.builders.schema.unseen import UNSEEN_FLAGS
-from pairbank.cards.bank.layout import LONG, config_name, items_path, long_path, ratings_path, scores_path
+from pairbank.cards.bank.layout import LONG, config_name, items_path, long_path, ratings_path, scores_path, signatures
 from pairbank.cards.bank.redistribution import TEXTS, is_left_out, may_publish, score_columns
 from pairbank.cards.bank.tables import LONG_COLUMNS
 from pairbank.markdown import shown
@@ -39,19 +39,16 @@ EXAMPLE_CHARACTERS = 300
 EXAMPLE_ROWS = 256
 """The example is looked for among so many rows."""
 _JUDGED = ("human_good", "human_bad", "human_scale", "human_n")
-_WORDS: Mapping[str, Any] = tomllib.loads(
+WORDS: Mapping[str, Any] = tomllib.loads(
     (resources.files("pairbank.cards.card") / "words.toml").read_text(encoding="utf-8")
 )
-_USES = ("intended", "unsuitable", "limitations", "biases", "impact", "sensitive")
-INTENDED, UNSUITABLE, LIMITATIONS, BIASES, IMPACT, SENSITIVE = (tuple(_WORDS[name]) for name in _USES)
-FLAG_MEANINGS: Mapping[str, str] = {**_WORDS["item_flags"], **UNSEEN_FLAGS, **_WORDS["score_flags"]}
-MEANINGS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in _WORDS["method_columns"].items()}
+"""The words of cards and Croissant files: uses and limits, what columns and flags mean."""
+FLAG_MEANINGS: Mapping[str, str] = {**WORDS["item_flags"], **UNSEEN_FLAGS, **WORDS["score_flags"]}
+MEANINGS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in WORDS["method_columns"].items()}
 """Ending of a method's column -> unit and meaning; the unit "score" is the method's own."""
-OTHERS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in _WORDS["other_columns"].items()}
+OTHERS: Mapping[str, tuple[str, str]] = {name: tuple(words) for name, words in WORDS["other_columns"].items()}
 """Columns that are neither in the schema nor a method's."""
-SUMMARY: Mapping[str, str] = _WORDS["summary_columns"]
-CROISSANT: Mapping[str, str] = _WORDS["croissant"]
-FORMATS, BOS, PLL = _WORDS["formats"], _WORDS["bos"], _WORDS["pll"]
+SUMMARY: Mapping[str, str] = WORDS["summary_columns"]
 RATINGS: Mapping[str, tuple[str, str]] = {column.name: ("", column.meaning) for column in RATING_COLUMNS}
 """Columns of a config of individual raters' ratings."""
 METHOD = "METHOD"
@@ -127,6 +124,8 @@ def type_name(kind: pa.DataType) -> str:
 
 
 def _contents(root: Path, corpus: str, manifest: Mapping[str, Any]) -> Contents:
+    from rapidfuzz.distance import Levenshtein
+
     facts, scores = manifest["corpora"][corpus], manifest["scores"].get(corpus, {})
     path = root / items_path(corpus)
     columns = columns_in(path)
@@ -135,12 +134,13 @@ def _contents(root: Path, corpus: str, manifest: Mapping[str, Any]) -> Contents:
     model = min(scores, default="")
     is_shown = may_publish(corpus, facts) and not is_left_out(facts)
     sides = _sides(table)
+    pairs = [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None] if sides else []
     return Contents(
         items=columns,
         scored=columns_in(root / scores_path(corpus, model)) if model else {},
         example=_example(root, corpus, manifest) if is_shown else None,
         characters=_spread([len(text) for texts in sides or () for text in texts if text is not None]),
-        edits=_edits(*sides) if sides else None,
+        edits=_spread([Levenshtein.distance(*pair) for pair in pairs]),
         judged=_judged(table),
         languages=tuple(sorted(set(table["language"].to_pylist()))) if "language" in columns else (),
     )
@@ -161,13 +161,6 @@ def _sides(table: pa.Table) -> tuple[list[str | None], list[str | None]] | None:
         for side in ("good", "bad")
     )
     return good, bad
-
-
-def _edits(good: list[str | None], bad: list[str | None]) -> Spread | None:
-    from rapidfuzz.distance import Levenshtein
-
-    pairs = zip(good, bad, strict=True)
-    return _spread([Levenshtein.distance(a, b) for a, b in pairs if a is not None and b is not None])
 
 
 def _spread(numbers: ArrayLike) -> Spread | None:
@@ -197,14 +190,8 @@ def _example(root: Path, corpus: str, manifest: Mapping[str, Any]) -> dict[str, 
     scores = manifest["scores"].get(corpus, {})
     if slug := min(scores, default=""):
         columns = score_columns(scores[slug]["methods"])
-        same = next(
-            (
-                first_row
-                for first_row in _first_rows(root / scores_path(corpus, slug))
-                if first_row["item_id"] == row["item_id"]
-            ),
-            {},
-        )
+        scored_rows = _first_rows(root / scores_path(corpus, slug))
+        same = next((scored for scored in scored_rows if scored["item_id"] == row["item_id"]), {})
         results |= {name: _shown(value) for name, value in same.items() if name in columns and value not in (None, [])}
     return results
 
@@ -232,9 +219,7 @@ def _shown(value: Any) -> Any:  # noqa: ANN401 - a cell of any type
 def flags_in(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the flags that a bank's items or scores have, as far as they are told, and what each means."""
     counts = [facts.get("n_by_flag") or {} for facts in manifest["corpora"].values()]
-    for signatures in manifest["scores"].values():
-        for signature in signatures.values():
-            counts += list((signature.get("n_by_flag") or {}).values())
+    counts += [count for signature in signatures(manifest) for count in (signature.get("n_by_flag") or {}).values()]
     results = {flag for count in counts if isinstance(count, Mapping) for flag, n in count.items() if n}
     return {flag: meaning for flag, meaning in FLAG_MEANINGS.items() if flag in results}
 
@@ -261,9 +246,7 @@ def described(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> 
         for name, (unit, meaning) in (RATINGS if manifest.get("ratings") else {}).items()
     }
     if manifest.get(LONG):
-        results |= {
-            name: Entry(column=name, type="", unit="", meaning=reported) for name, reported in LONG_COLUMNS.items()
-        }
+        results |= {name: Entry(column=name, type="", unit="", meaning=what) for name, what in LONG_COLUMNS.items()}
     for column in dictionary(manifest, contents):
         if column.column.startswith(f"{METHOD}_"):
             names = (column.column.replace(METHOD, method, 1) for method in column.where)
@@ -277,9 +260,8 @@ def _items(contents: Mapping[str, Contents]) -> Iterator[Entry]:
     shared = {column.name: column.meaning for column in COLUMNS}
     results: dict[tuple[str, str, str], list[str]] = {}
     for corpus, held in contents.items():
-        own_meanings = (
-            {column.name: column.meaning for column in CORPORA[corpus].extra_columns} if corpus in CORPORA else {}
-        )
+        extra = CORPORA[corpus].extra_columns if corpus in CORPORA else ()
+        own_meanings = {column.name: column.meaning for column in extra}
         for name, kind in held.items.items():
             known = shared.get(name) or OTHERS.get(name, ("", ""))[1] or own_meanings.get(name) or UNDESCRIBED
             results.setdefault((name, kind, known), []).append(corpus)
@@ -293,10 +275,10 @@ def _scores(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> It
     """Yield what scored tables have beside the items' columns, one entry for all methods that have the same."""
     results: dict[tuple[str, str, str, str], list[str]] = {}
     for corpus, held in contents.items():
-        signatures = manifest["scores"].get(corpus, {})
-        if not signatures:
+        models = manifest["scores"].get(corpus, {})
+        if not models:
             continue
-        methods = signatures[min(signatures)]["methods"]
+        methods = models[min(models)]["methods"]
         declared = {name: definition.get("columns", ()) for name, definition in methods.items()}
         owners = {
             column: method
@@ -327,18 +309,11 @@ def _of_method(name: str, kind: str, method: str, definition: Mapping[str, Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FigureFile:
-    """A figure of a report, by its path in the bank."""
-
-    path: str
-    caption: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Bank:
     manifest: Mapping[str, Any]
     summary: pd.DataFrame | None
-    figures: tuple[FigureFile, ...] = ()
+    figures: Mapping[str, str] = field(default_factory=dict)
+    """Path in the bank of a report's figure -> its caption."""
     contents: Mapping[str, Contents] = field(default_factory=dict)
     """Corpus -> what its tables hold."""
     columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -16,25 +16,19 @@ from urllib.parse import quote
 
 from pairbank.builders.sources.source import entries as entries_in
 from pairbank.builders.sources.source import references
-from pairbank.cards.bank.redistribution import licence_of
+from pairbank.cards.bank.layout import signatures
 from pairbank.cards.card.contents import (
-    BIASES,
-    CROISSANT,
-    IMPACT,
-    INTENDED,
-    LIMITATIONS,
-    SENSITIVE,
     SUMMARY,
     TAGS,
     THIS_BANK,
-    UNSUITABLE,
+    WORDS,
     Bank,
     Entry,
     configs_of,
     described,
     pretty_name,
 )
-from pairbank.cards.card.tables import languages_of
+from pairbank.cards.card.tables import languages_of, licence_id
 from pairbank.errors import spelt_out
 from pairbank.files import sha256_of_text
 from pairbank.markdown import shown
@@ -47,7 +41,8 @@ HUB_SHA256 = "https://github.com/mlcommons/croissant/issues/80"
 DATA_TYPES = {"bool": "sc:Boolean", "float32": "sc:Float", "float64": "sc:Float"}
 """Type on the card -> Croissant's; integers and texts go by their names' beginnings."""
 SPDX = {"apache-2.0": "Apache-2.0", "mit": "MIT", "odc-by": "ODC-By-1.0"}
-FILE, SPLIT = "file", "split"
+SPLIT = "split"
+CROISSANT: Mapping[str, str] = WORDS["croissant"]
 CONTEXT: Mapping[str, Any] = json.loads(
     (resources.files("pairbank.cards.card") / "templates" / "croissant_context.json").read_text(encoding="utf-8")
 )
@@ -107,7 +102,7 @@ def croissant_of(bank: Bank, hashes: Mapping[str, str], *, name: str = THIS_BANK
 
 
 def _licence(corpus: str, facts: Mapping[str, Any]) -> str:
-    stated = licence_of(corpus, facts).split(". ")[0]
+    stated = licence_id(corpus, facts)
     known = hub_licence(stated)
     if known in ("other", "unknown"):
         return shown(f"{stated} ({corpus})", limit=200)
@@ -115,19 +110,16 @@ def _licence(corpus: str, facts: Mapping[str, Any]) -> str:
 
 
 def _responsible_use(bank: Bank) -> dict[str, Any]:
-    corpora, scores = bank.manifest["corpora"], bank.manifest["scores"]
+    corpora = bank.manifest["corpora"]
     judged = [
         f"{shown(corpus)}: {judged.n_items:,} items judged{f' on {shown(judged.scale)}' if judged.scale else ''}"
         + (f", {judged.raters} people an item" if judged.raters else "")
         for corpus, held in bank.contents.items()
         for judged in held.judged
     ]
+    signed = [(signature["model"], signature["pairbank"]) for signature in signatures(bank.manifest)]
     models = sorted(
-        {
-            f"{shown(str(s['model']['model_id']))}@{shown(str(s['model']['revision']))}, pairbank {s['pairbank']}"
-            for slugs in scores.values()
-            for s in slugs.values()
-        }
+        {f"{shown(str(m['model_id']))}@{shown(str(m['revision']))}, pairbank {version}" for m, version in signed}
     )
     human = [f"{shown(name)}: {shown(str(facts['human']))}" for name, facts in corpora.items() if facts.get("human")]
     return {
@@ -137,38 +129,29 @@ def _responsible_use(bank: Bank) -> dict[str, Any]:
         "rai:dataAnnotationProtocol": [CROISSANT["annotation"], *human],
         **({"rai:annotationsPerItem": "; ".join(judged)} if judged else {}),
         **({"rai:machineAnnotationTools": models} if models else {}),
-        "rai:dataUseCases": [*INTENDED, *(f"Not for: {text}" for text in UNSUITABLE)],
-        "rai:dataLimitations": list(LIMITATIONS),
-        "rai:dataBiases": list(BIASES),
-        "rai:dataSocialImpact": " ".join(IMPACT),
+        "rai:dataUseCases": [*WORDS["intended"], *(f"Not for: {text}" for text in WORDS["unsuitable"])],
+        "rai:dataLimitations": WORDS["limitations"],
+        "rai:dataBiases": WORDS["biases"],
+        "rai:dataSocialImpact": " ".join(WORDS["impact"]),
         "rai:hasSyntheticData": bool(models),
-        "rai:personalSensitiveInformation": list(SENSITIVE),
+        "rai:personalSensitiveInformation": WORDS["sensitive"],
         "rai:dataReleaseMaintenancePlan": CROISSANT["maintenance"],
     }
 
 
 def _provenance(bank: Bank) -> dict[str, Any]:
     """Return what the bank was made from and how, in the words of PROV: its corpora, and a step per stage."""
-    sources = [
-        {
-            "@type": "sc:Dataset",
-            "name": shown(str(facts.get("title") or name), limit=200),
-            **(
-                {"url": shown(home, limit=400)}
-                if (home := str((facts.get("source") or {}).get("homepage") or ""))
-                else {}
-            ),
-        }
-        for name, facts in bank.manifest["corpora"].items()
-    ]
+    sources = []
+    for name, facts in bank.manifest["corpora"].items():
+        sources.append({"@type": "sc:Dataset", "name": shown(str(facts.get("title") or name), limit=200)})
+        if home := (facts.get("source") or {}).get("homepage"):
+            sources[-1]["url"] = shown(str(home), limit=400)
     steps = {"Collection": CROISSANT["step_collection"]}
     if bank.manifest["scores"]:
         steps["Scoring"] = CROISSANT["step_scoring"]
     versions = bank.manifest.get("written_with", {})
-    agent = {
-        "@type": "prov:SoftwareAgent",
-        "@id": f"pairbank-{versions.get('pairbank', bank.manifest.get('pairbank', ''))}",
-    }
+    version = versions.get("pairbank", bank.manifest.get("pairbank", ""))
+    agent = {"@type": "prov:SoftwareAgent", "@id": f"pairbank-{version}"}
     created = [
         {"@type": "prov:Activity", "prov:label": label, "sc:description": text, "prov:wasAssociatedWith": agent}
         for label, text in steps.items()
@@ -253,17 +236,13 @@ def _field(root: str, column: str, kind: str, where: Mapping[str, Any], known: E
 def bibtex_of(manifest: Mapping[str, Any], *, on_hub: str = "") -> list[str]:
     """Return the BibTeX entries of a bank with an author, of pairbank, every corpus and method, each key once."""
     cited = [(facts.get("source") or {}).get("citation", "") for facts in manifest["corpora"].values()]
-    signatures = [signature for models in manifest["scores"].values() for signature in models.values()]
     known = references()
-    keys = {key for signature in signatures for key in _keys(signature)}
+    keys = {key for signature in signatures(manifest) for key in _keys(signature)}
     papers = [paper for key, paper in known.items() if key in keys]  # a manifest's own order is not kept on disk
     by_key: dict[str, str] = {}
-    stated = manifest.get("pairbank")
-    of_pairbank = (
-        known["pairbank"].removesuffix("}").rstrip() + f",\n  version = {{{stated}}}\n}}"
-        if stated
-        else known["pairbank"]
-    )
+    of_pairbank = known["pairbank"]
+    if stated := manifest.get("pairbank"):
+        of_pairbank = of_pairbank.removesuffix("}").rstrip() + f",\n  version = {{{stated}}}\n}}"
     for text in [_own_entry(manifest, on_hub), of_pairbank, *cited, *papers]:
         for key, entry in entries(text).items():
             by_key.setdefault(key, entry)
@@ -380,8 +359,7 @@ def source_datasets(manifest: Mapping[str, Any]) -> list[str]:
     results = set()
     for name, facts in manifest["corpora"].items():
         homepage = str((facts.get("source") or {}).get("homepage") or "")
-        on_hub = _HUB_DATASET.fullmatch(homepage)
-        if on_hub:
+        if on_hub := _HUB_DATASET.fullmatch(homepage):
             results.add(f"extended|{on_hub[1]}")
         elif homepage and name != "starter":
             results.add(f"extended|other-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-') or 'corpus'}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -29,22 +28,17 @@ from pairbank.cards.bank.layout import (
     items_path,
     null_models,
     scores_path,
+    signatures,
 )
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, locked
 from pairbank.cards.card import croissant
 from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.card.contents import (
-    BOS,
-    FORMATS,
-    INTENDED,
-    LIMITATIONS,
-    PLL,
     SUMMARY,
     TAGS,
     THIS_BANK,
-    UNSUITABLE,
+    WORDS,
     Bank,
-    FigureFile,
     columns_in,
     configs_of,
     contents_of,
@@ -95,17 +89,17 @@ def _model(signature: Signature) -> str:
         *(["random weights, a null model"] if model.get("weights") else []),
         f"{inline(str(model['architecture']))} in {inline(str(model['dtype']))}",
         f"quantised: {inline(str(model['quantisation']))}" if model["quantisation"] else "not quantised",
-        FORMATS.get(model["prompt_format"], inline(str(model["prompt_format"]))),
+        WORDS["formats"].get(model["prompt_format"], inline(str(model["prompt_format"]))),
     ]
     if model.get("pll"):
-        seen.append(PLL.get(model["pll"], inline(str(model["pll"]))))
+        seen.append(WORDS["pll"].get(model["pll"], inline(str(model["pll"]))))
     elif model.get("seq2seq_mode"):
         seen.append(f"encoder-decoder framing: {inline(str(model['seq2seq_mode']))}")
     else:
         ids = [str(token) for token in model.get("prefix_ids") or [model["bos_id"]] if token is not None]
         token = f" (id {', '.join(ids)})" if ids else ""
         policy = "own" if model.get("prefix_ids") and model["bos_policy"] == "auto" else model["bos_policy"]
-        seen.append(f"{BOS.get(policy, inline(str(policy)))}{token}")
+        seen.append(f"{WORDS['bos'].get(policy, inline(str(policy)))}{token}")
     if signature["over_length"] == "nan":
         seen.append("items longer than its context are NaN and flagged")
     return (
@@ -130,24 +124,19 @@ def imported_in_words(signatures: Sequence[Signature]) -> list[str]:
 
 def bank_in(root: Path, manifest: Mapping[str, Any], summary: pd.DataFrame | None) -> Bank:
     """Return what the card of a bank on disk is made from; its tables are there already."""
+    configs = configs_of(manifest, dict.fromkeys(data_files(manifest), "0" * 64))
     return Bank(
         manifest=manifest,
         summary=summary,
         figures=figures_in(root),
         contents=contents_of(root, manifest),
-        columns=columns_of_configs(root, manifest),
+        columns={c["config_name"]: columns_in(root / c["data_files"][0]["path"]) for c in configs},
         has_rendered=(root / RENDERED).is_file(),
     )
 
 
-def columns_of_configs(root: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    nothing = dict.fromkeys(data_files(manifest), "0" * 64)
-    configs = configs_of(manifest, nothing)
-    return {config["config_name"]: columns_in(root / config["data_files"][0]["path"]) for config in configs}
-
-
-def figures_in(root: Path) -> tuple[FigureFile, ...]:
-    """Return the PNG figures of a bank's reports, with the captions that stand beside them, else their names."""
+def figures_in(root: Path) -> dict[str, str]:
+    """Return path -> caption of the PNG figures of a bank's reports: what stands beside them, else their names."""
     captions: dict[Path, str] = {}
     for path in sorted((root / REPORTS).rglob(CAPTIONS)):
         stated = read_json(path)
@@ -155,10 +144,7 @@ def figures_in(root: Path) -> tuple[FigureFile, ...]:
             raise BankError(f"{path}: expected a caption (a text) for each file name; write the report again")
         captions |= {path.parent / name: text for name, text in stated.items()}
     figures = sorted((root / REPORTS).rglob("*.png"))
-    return tuple(
-        FigureFile(path=path.relative_to(root).as_posix(), caption=captions.get(path, path.stem.replace("_", " ")))
-        for path in figures
-    )
+    return {path.relative_to(root).as_posix(): captions.get(path, path.stem.replace("_", " ")) for path in figures}
 
 
 def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
@@ -187,7 +173,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - Markdown
     filters = (markdown.inline, markdown.code, markdown.fenced, markdown.alternative, markdown.table)
     environment.filters |= {f.__name__: f for f in (*filters, pretty_name, config_name, signature_line)}
-    environment.filters["shell"] = _shell
+
     words = (models_in_words, imported_in_words, corpus_table, sizes_table, ratings_table, columns_table)
     environment.globals |= {f.__name__: f for f in (*words, accuracy_table, agreement_table)}
     body = environment.from_string(template).render(**_facts(bank, name))
@@ -212,7 +198,7 @@ def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
 def _facts(bank: Bank, name: str) -> dict[str, Any]:
     manifest, corpora = bank.manifest, bank.manifest["corpora"]
     scores: Mapping[str, Mapping[str, Any]] = manifest["scores"]
-    signatures = [signature for models in scores.values() for signature in models.values()]
+    signed = list(signatures(manifest))
     shown = None if bank.summary is None else results_shown(bank.summary)
     has_too_many = shown is not None and shown.empty and bank.summary is not None and len(bank.summary) > MOST_WHOLE
     of_nulls = None
@@ -223,11 +209,7 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
     add, is_scored = commands_for(manifest, name), bool(scores.get(example))
     languages = [tag for corpus, facts in corpora.items() for tag in languages_of(corpus, facts, bank.contents)]
     return {
-        "manifest": manifest,
-        "corpora": corpora,
-        "scores": scores,
-        "contents": bank.contents,
-        "figures": bank.figures,
+        "bank": bank,
         "name": name,
         "is_placeholder": name == THIS_BANK,
         "singles": [n for n, held in bank.contents.items() if held.characters and not held.edits],
@@ -236,17 +218,14 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "has_too_many_results": has_too_many,
         "shown": shown,
         "of_nulls": of_nulls,
-        "signatures": signatures,
+        "signatures": signed,
         "most_signatures": MOST_WHOLE,
-        "is_measured": any("imported" not in signature for signature in signatures),
-        "methods": {m: d for signature in signatures for m, d in signature["methods"].items()},
-        "first_methods": next((signature["methods"] for signature in signatures), {}),
-        "answers": prompts_table(signatures),
-        "has_rendered": bank.has_rendered,
+        "methods": {m: d for signature in signed for m, d in signature["methods"].items()},
+        "answers": prompts_table(signed),
         "prompts": {path: question(prompt, languages) for path, prompt in prompts_in(manifest).items()},
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
         "citations": "\n\n".join(bibtex_of(manifest, on_hub="" if name == THIS_BANK else name)),
-        "cited_models": sorted({str(signature["model"]["model_id"]) for signature in signatures}),
+        "cited_models": sorted({str(signature["model"]["model_id"]) for signature in signed}),
         "examples": {
             corpus: json.dumps(held.example, ensure_ascii=False, indent=1)
             for corpus, held in bank.contents.items()
@@ -255,15 +234,13 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "flags": flags_in(manifest),
         "judged": judged_table(corpora, bank.contents),
         "summary_columns": pd.DataFrame([*SUMMARY.items()], columns=["column", "meaning"]),
-        "uses": {"intended": INTENDED, "unsuitable": UNSUITABLE, "limitations": LIMITATIONS},
+        "uses": WORDS,
         "example": example,
         "example_items": items_path(example),
         "example_scores": scores_path(example, min(scores[example])) if is_scored else "",
         "example_slug": min(scores.get(example, {}), default=""),
         "example_long": long_config(manifest, example) if manifest.get(LONG) and is_scored else "",
         "example_ratings": next((config_name(n) for n in manifest.get(RATINGS, {})), ""),
-        "where": name if name == THIS_BANK else f"hf://datasets/{name}",
-        "download": name if name == THIS_BANK else f"https://huggingface.co/datasets/{name}/resolve/main",
         "add": "\n".join([*add.fetch, *add.score, *add.bank, *add.merge]),
         "own_copy": add.own_copy,
     }
@@ -293,7 +270,3 @@ def altered_files(facts: Mapping[str, Any]) -> list[str]:
     files = facts.get("files")
     known = files.items() if isinstance(files, dict) else ()
     return sorted(str(name) for name, file in known if isinstance(file, dict) and file.get("verified") is False)
-
-
-def _shell(text: str) -> str:
-    return shlex.quote(markdown.shown(text).replace("`", "'"))

@@ -60,11 +60,7 @@ def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return in which order the log-probabilities of the answers stand, a row a method that has such a column."""
     layouts = {m: d["layout"] for signature in signatures for m, d in signature["methods"].items()}
     rows = [
-        {
-            "column": f"{method}_logprobs",
-            "presentations": few([str(name) for name in layout["presentations"]], limit=40),
-            "options of each": few([str(name) for name in layout["options"]], limit=40),
-        }
+        (f"{method}_logprobs", *(few([*map(str, layout[name])], limit=40) for name in ("presentations", "options")))
         for method, layout in layouts.items()
         if layout.get("presentations") and layout.get("options")
     ]
@@ -72,16 +68,7 @@ def prompts_table(signatures: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def columns_table(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> pd.DataFrame:
-    rows = [
-        {
-            "column": column.column,
-            "type": column.type,
-            "unit": column.unit,
-            "meaning": column.meaning,
-            "of": few(list(column.where), limit=60),
-        }
-        for column in dictionary(manifest, contents)
-    ]
+    rows = [(x.column, x.type, x.unit, x.meaning, few(x.where, limit=60)) for x in dictionary(manifest, contents)]
     return pd.DataFrame(rows, columns=["column", "type", "unit", "meaning", "of"])
 
 
@@ -148,6 +135,6 @@ def alpha_text(alpha: Mapping[str, Any]) -> str:
     return f"{number(value)} [{ends}]"
 
 
-def few(tags: list[str], *, limit: int = 20) -> str:
+def few(tags: Sequence[str], *, limit: int = 20) -> str:
     shown = ", ".join(markdown.shown(tag, limit=limit) for tag in tags[:20])
     return shown if len(tags) <= 20 else f"{shown} and {len(tags) - 20} more"

@@ -85,7 +85,9 @@ def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:
     plain = text.replace(evaluation_id, "")
     name = str(uuid.UUID(bytes=hashlib.sha256(plain.encode()).digest()[:16], version=4))
     developer, _, short = str(model["id"]).rpartition("/")
-    folder = Path("data") / slug(table.corpus) / Path(*map(_folder, _owner_and_name(developer, short)))
+    owner, _, more = developer.partition("/")  # the datastore addresses `a/b/c` as c's b of a
+    short = f"{more.replace('/', '_')}_{short}" if more else short
+    folder = Path("data", slug(table.corpus), _folder(owner or _NO_OWNER), _folder(short))
     samples = out / folder / f"{name}_samples.jsonl"
     samples.parent.mkdir(parents=True, exist_ok=True)
     write_text(samples, text)
@@ -114,12 +116,6 @@ def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:
     path = samples.with_name(f"{name}.json")
     write_text(path, json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     return path
-
-
-def _owner_and_name(developer: str, short: str) -> tuple[str, str]:
-    """Return the two folders of a model, as its datastore addresses it: `a/b/c` is c's b of a."""
-    owner, _, more = developer.partition("/")
-    return owner or _NO_OWNER, f"{more.replace('/', '_')}_{short}" if more else short
 
 
 def _folder(name: str) -> str:
@@ -179,7 +175,9 @@ def _records(
     table: Scored, layout: MethodLayout, rows: Sequence[Mapping[str, Any]], evaluation_id: str, model: str
 ) -> Iterator[dict[str, Any]]:
     """Yield a record an item whose sides differ and that has a difference by the method."""
-    columns, has_texts = ScoreColumns(layout.method), _may_pass_on(table.corpus)
+    columns = ScoreColumns(layout.method)
+    # a corpus of the user's own is theirs to judge
+    has_texts = table.corpus not in CORPORA or CORPORA[table.corpus].source.redistributable
     for row in rows:
         delta = row.get(columns.delta)
         if delta is None or math.isnan(delta) or IDENTICAL_SIDES in (row["flags"] or ()):
@@ -256,7 +254,8 @@ def _metadata(
 
 
 def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    summary = table_summary(table)
+    summary, homepage = table_summary(table), CORPORA[table.corpus].source.homepage if table.corpus in CORPORA else ""
+    origin = {"source_type": "url", "url": [homepage]} if homepage else {"source_type": "other"}
     whole = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy")]
     accuracies = {str(row["method"]): row for row in whole.to_dict("records")}
     for layout in map(MethodLayout.from_dict, table.layouts):
@@ -265,7 +264,14 @@ def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[di
         if not scores:
             continue
         value = sum(scores) / len(scores)
-        n_unparsed = _n_without_answer(table, layout)
+        columns, n_unparsed = ScoreColumns(layout.method), None
+        if columns.unparsed in table.column_names:
+            cells = table.arrow([columns.unparsed, columns.delta]).to_pylist()
+            n_unparsed = sum(bool(row[columns.unparsed]) and row[columns.delta] is None for row in cells)
+        text = f"Share of pairs whose better side has the greater {layout.method}; ties count one half."
+        if n_unparsed:
+            text += f" Of {len(scores) + n_unparsed} items, {n_unparsed} without a parsable answer are left out; "
+            text += "counted as wrong, they would lower the score."
         details: dict[str, Any] = {"score": value, "details": {"n_items_of_table": str(len(table))}}
         details["details"] |= {} if n_unparsed is None else {"n_items_unparsed": str(n_unparsed)}
         result = accuracies.get(layout.method)
@@ -275,9 +281,9 @@ def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[di
         yield {
             "evaluation_result_id": name,
             "evaluation_name": name,
-            "source_data": _source(table.corpus),
+            "source_data": {"dataset_name": table.corpus, **origin},
             "metric_config": {
-                "evaluation_description": _rule(layout, n_unparsed, len(scores)),
+                "evaluation_description": text,
                 "metric_id": "accuracy",
                 "metric_name": "Accuracy",
                 "metric_kind": "accuracy",
@@ -289,34 +295,3 @@ def _results(table: Scored, records: Sequence[Mapping[str, Any]]) -> Iterator[di
             },
             "score_details": details,
         }
-
-
-def _n_without_answer(table: Scored, layout: MethodLayout) -> int | None:
-    """Return how many items have no score because no answer could be parsed; None where nothing is parsed."""
-    columns = ScoreColumns(layout.method)
-    if columns.unparsed not in table.dataset.column_names:
-        return None
-    cells = zip(table.dataset[columns.unparsed][:], table.dataset[columns.delta][:], strict=True)
-    return sum(bool(n) and delta is None for n, delta in cells)
-
-
-def _rule(layout: MethodLayout, n_unparsed: int | None, n: int) -> str:
-    text = f"Share of pairs whose better side has the greater {layout.method}; ties count one half."
-    if not n_unparsed:
-        return text
-    return (
-        f"{text} Of {n + n_unparsed} items, {n_unparsed} without a parsable answer are left out; counted as wrong, "
-        "they would lower the score."
-    )
-
-
-def _source(corpus: str) -> dict[str, Any]:
-    homepage = CORPORA[corpus].source.homepage if corpus in CORPORA else ""
-    if homepage:
-        return {"dataset_name": corpus, "source_type": "url", "url": [homepage]}
-    return {"dataset_name": corpus, "source_type": "other"}
-
-
-def _may_pass_on(corpus: str) -> bool:
-    """Return whether the texts may leave the machine; a corpus of the user's own is theirs to judge."""
-    return corpus not in CORPORA or CORPORA[corpus].source.redistributable

@@ -35,6 +35,7 @@ from pairbank.cards.bank.layout import LONG, MANIFEST, RATINGS, data_files, item
 from pairbank.cards.bank.redistribution import licence_of
 from pairbank.cards.card.contents import TAGS, pretty_name
 from pairbank.cards.card.croissant import hub_licence
+from pairbank.cards.card.tables import licence_id
 from pairbank.errors import BankError, OutputError, unknown_name
 from pairbank.files import read_parquet, replaced_atomically, write_bytes, write_json, written_together
 from pairbank.scoring.api.layout import columns_of
@@ -97,7 +98,7 @@ def export_copies(
 
 def _csvw(path: Path, table: pa.Table, *, bom: bool) -> dict[str, Any]:
     """Return what CSV on the Web says of a file: how cells are delimited, and each column's name and type."""
-    key = {"primaryKey": "item_id"} if _has_ids(table) else {}
+    has_ids = "item_id" in table.column_names and len(table["item_id"].unique()) == len(table)
     return {
         "@context": "http://www.w3.org/ns/csvw",
         "url": path.name,
@@ -106,13 +107,9 @@ def _csvw(path: Path, table: pa.Table, *, bom: bool) -> dict[str, Any]:
             "columns": [
                 {"name": field.name, "titles": field.name, "datatype": _datatype(field.type)} for field in table.schema
             ],
-            **key,
+            **({"primaryKey": "item_id"} if has_ids else {}),
         },
     }
-
-
-def _has_ids(table: pa.Table) -> bool:
-    return "item_id" in table.column_names and len(table["item_id"].unique()) == len(table)
 
 
 def _datatype(kind: pa.DataType) -> str:
@@ -140,82 +137,66 @@ def export_deposit(bank: str | Path, out: str | Path, *, publisher: str = "", on
     """Write the descriptions of a bank that archives read; return the files."""
     root = Path(bank)
     manifest = read_manifest(root)
-    lacking = [name for name in ("title", "authors", "published") if not manifest.get(name)]
-    if lacking:
+    if lacking := [name for name in ("title", "authors", "published") if not manifest.get(name)]:
         raise BankError(
             f"{root}: the bank does not state {', '.join(lacking)}, which a citation needs; pairbank bank --out {root} "
             '--title "…" --author "Family, Given" --published YYYY-MM-DD'
         )
-    records = {ZENODO: _zenodo(manifest, on_hub), DATACITE: _datacite(manifest, publisher, on_hub)}
+    records = _records(manifest, publisher, on_hub)
     with written_together(Path(out)) as staged:
         for name, value in records.items():
             write_json(staged / name, value)
     return [Path(out) / name for name in records]
 
 
-def _description(manifest: Mapping[str, Any]) -> str:
-    n_items = sum(facts["n_items"] for facts in manifest["corpora"].values())
-    models = {slug for scored in manifest["scores"].values() for slug in scored}
-    corpora = ", ".join(str(facts.get("title") or name) for name, facts in manifest["corpora"].items())
-    return (
-        f"{n_items:,} linguistic judgment items ({corpora}) and the scores of {len(models)} language models, "
+def _records(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[str, dict[str, Any]]:
+    """Return what Zenodo and DataCite ask of a bank, by the names of their files."""
+    corpora, creators = manifest["corpora"], [{"name": str(name)} for name in manifest["authors"]]
+    names = ", ".join(str(facts.get("title") or name) for name, facts in corpora.items())
+    n_items = sum(facts["n_items"] for facts in corpora.values())
+    n_models = len({slug for scored in manifest["scores"].values() for slug in scored})
+    text = (
+        f"{n_items:,} linguistic judgment items ({names}) and the scores of {n_models} language models, "
         "by log-probability and when prompted. Made with pairbank; README.md describes every column."
     )
-
-
-def _licences(manifest: Mapping[str, Any]) -> list[str]:
-    return sorted({licence_of(name, facts).split(". ")[0] for name, facts in manifest["corpora"].items()})
-
-
-def _version(manifest: Mapping[str, Any]) -> str:
-    return str(max(1, len(manifest.get("history", []))))
-
-
-def _sources(manifest: Mapping[str, Any]) -> list[str]:
-    homes = {str((facts.get("source") or {}).get("homepage") or "") for facts in manifest["corpora"].values()}
-    return sorted(home for home in homes if home.startswith(("http://", "https://")))
-
-
-def _zenodo(manifest: Mapping[str, Any], on_hub: str) -> dict[str, Any]:
-    licences = _licences(manifest)
+    version = str(max(1, len(manifest.get("history", []))))
+    licences = sorted({licence_id(name, facts) for name, facts in corpora.items()})
     known = hub_licence(licences[0]) if len(licences) == 1 else "other"
-    is_derived = [{"relation": "isDerivedFrom", "identifier": home} for home in _sources(manifest)]
-    copy = [{"relation": "isIdenticalTo", "identifier": f"https://huggingface.co/datasets/{on_hub}"}] if on_hub else []
-    return {
+    homes = {str((facts.get("source") or {}).get("homepage") or "") for facts in corpora.values()}
+    homes_on_web = sorted(home for home in homes if home.startswith(("http://", "https://")))
+    url = f"https://huggingface.co/datasets/{on_hub}" if on_hub else ""
+    related = [("isDerivedFrom", home) for home in homes_on_web] + [("isIdenticalTo", url)] * bool(url)
+    zenodo = {
         "upload_type": "dataset",
         "title": pretty_name(manifest),
-        "creators": [{"name": str(name)} for name in manifest["authors"]],
-        "description": _description(manifest),
+        "creators": creators,
+        "description": text,
         "publication_date": manifest["published"],
-        "version": _version(manifest),
+        "version": version,
         "keywords": list(TAGS),
         **({} if known in ("other", "unknown") else {"license": known}),
         "notes": f"Licences of the corpora: {'; '.join(licences)}",
-        "related_identifiers": [*is_derived, *copy],
+        "related_identifiers": [{"relation": relation, "identifier": place} for relation, place in related],
     }
-
-
-def _datacite(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[str, Any]:
-    url = f"https://huggingface.co/datasets/{on_hub}" if on_hub else ""
-    related = [
-        {"relatedIdentifier": home, "relatedIdentifierType": "URL", "relationType": "IsDerivedFrom"}
-        for home in _sources(manifest)
-    ]
-    return {
+    datacite = {
         "schemaVersion": "http://datacite.org/schema/kernel-4",
         "types": {"resourceTypeGeneral": "Dataset", "resourceType": "Bank of judgment items and scores"},
         "titles": [{"title": pretty_name(manifest)}],
-        "creators": [{"name": str(name)} for name in manifest["authors"]],
+        "creators": creators,
         "publicationYear": manifest["published"][:4],
         "dates": [{"date": manifest["published"], "dateType": "Issued"}],
         **({"publisher": {"name": publisher}} if publisher else {}),
-        "version": _version(manifest),
+        "version": version,
         "subjects": [{"subject": tag} for tag in TAGS],
-        "descriptions": [{"description": _description(manifest), "descriptionType": "Abstract"}],
-        "rightsList": [{"rights": text} for text in _licences(manifest)],
-        "relatedIdentifiers": related,
+        "descriptions": [{"description": text, "descriptionType": "Abstract"}],
+        "rightsList": [{"rights": licence} for licence in licences],
+        "relatedIdentifiers": [
+            {"relatedIdentifier": home, "relatedIdentifierType": "URL", "relationType": "IsDerivedFrom"}
+            for home in homes_on_web
+        ],
         **({"url": url} if url else {}),
     }
+    return {ZENODO: zenodo, DATACITE: datacite}
 
 
 def export_psychling(banks: Iterable[str | Path], out: str | Path) -> list[Path]:

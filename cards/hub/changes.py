@@ -116,7 +116,8 @@ def compared(
         elif present.etag in file.etags:
             n_unchanged += 1
         else:
-            if not _may_replace(path, present, base):
+            by_pairbank = path in DERIVED and path in base.vouched
+            if not (present.etag in base.files.get(path, ()) or by_pairbank or path in base.replace):
                 conflicts.append(f"{path}: not what this bank published; somebody else changed or wrote it")
             changed.append(FileChange(path=path, n_bytes_before=present.n_bytes, n_bytes_after=file.n_bytes))
     for path, present in remote.items():
@@ -136,11 +137,6 @@ def compared(
         n_unchanged=n_unchanged,
         left_alone=tuple(left_alone),
     )
-
-
-def _may_replace(path: str, present: RemoteFile, base: Base) -> bool:
-    by_pairbank = path in DERIVED and path in base.vouched
-    return present.etag in base.files.get(path, ()) or by_pairbank or path in base.replace
 
 
 def _refuse(conflicts: list[str], repo_id: str, source: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Kind = Literal["dataset", "space"]
+Kind = Literal["dataset", "space", "model"]
 PAUSES_SECONDS = (1.0, 2.0, 4.0, 8.0)
 """Before each new try; after the last one the error is the user's."""
 PASSING = (408, 412, 429, 500, 502, 503, 504)
@@ -87,19 +87,25 @@ class Repository:
         )
         return str(commit.oid)
 
+    def propose(self, content: Mapping[str, bytes], *, message: str, description: str | None = None) -> str:
+        """Open a pull request that adds files; return its address."""
+        from huggingface_hub import CommitOperationAdd
+
+        operations = [CommitOperationAdd(path, data) for path, data in content.items()]
+        words = {"commit_message": message, "commit_description": description}
+        commit = self.api.create_commit(self.repo_id, operations, repo_type=self.kind, create_pr=True, **words)
+        return str(commit.pr_url)
+
 
 def with_retries(what: str, call: Callable[[], T], *, pauses_seconds: Sequence[float] = PAUSES_SECONDS) -> T:
     """Return what a call gives; try again, a few times and with growing pauses, where the Hub was busy or changed."""
-    from huggingface_hub.errors import HfHubHTTPError
-
-    http_error: type[Exception] = HfHubHTTPError.__bases__[0]
     for pause in (*pauses_seconds, None):
         try:
             return call()
         except PairbankError:
             raise
-        except (http_error, OSError, RuntimeError, ValueError) as error:
-            cause = _http_cause(error, http_error)
+        except (_http_error(), OSError, RuntimeError, ValueError) as error:
+            cause = _http_cause(error)
             if pause is None or not _is_passing(cause):
                 raise PublishError(f"could not {what}: {_advice(cause)}") from None
             logger.info("%s; trying again in %g s", scrubbed(str(cause)).splitlines()[0], pause)
@@ -109,22 +115,25 @@ def with_retries(what: str, call: Callable[[], T], *, pauses_seconds: Sequence[f
 
 def why_unreachable(call: Callable[[], T]) -> T | str:
     """Return what a call gives, or in words why the Hub could not be asked; what the Hub answers is no such reason."""
-    from huggingface_hub.errors import HfHubHTTPError
-
-    http_error: type[Exception] = HfHubHTTPError.__bases__[0]
     try:
         return call()
-    except (http_error, OSError) as error:
-        cause = _http_cause(error, http_error)
+    except (_http_error(), OSError) as error:
+        cause = _http_cause(error)
         if status_of(cause) is not None:
             raise
         return scrubbed(str(cause)).splitlines()[0]
 
 
-def _http_cause(error: BaseException, http_error: type[Exception]) -> BaseException:
+def _http_error() -> type[Exception]:
+    from huggingface_hub.errors import HfHubHTTPError
+
+    return HfHubHTTPError.__bases__[0]
+
+
+def _http_cause(error: BaseException) -> BaseException:
     """Return the HTTP error behind an error of the client, which wraps what goes wrong in an upload."""
     result: BaseException | None = error
-    while result is not None and not isinstance(result, http_error):
+    while result is not None and not isinstance(result, _http_error()):
         result = result.__cause__
     return result or error
 
@@ -135,11 +144,11 @@ def status_of(error: BaseException) -> int | None:
 
 
 def _is_passing(error: BaseException) -> bool:
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    from huggingface_hub.errors import OfflineModeIsEnabled
 
     if isinstance(error, OfflineModeIsEnabled):
         return False
-    is_http = isinstance(error, HfHubHTTPError.__bases__[0] | ConnectionError | TimeoutError)
+    is_http = isinstance(error, (_http_error(), ConnectionError, TimeoutError))
     status = status_of(error)
     return is_http and (status is None or status in PASSING)
 

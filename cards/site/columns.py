@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from pairbank.arrays import FloatArray, IntArray
     from pairbank.cards.site.corpus_data import CorpusWritten
-    from pairbank.scoring.api.layout import MethodLayout
 
 
 SUFFIX = ".json.gz"
@@ -60,7 +59,11 @@ def encoded(column: pa.Array | pa.ChunkedArray) -> dict[str, Any]:
     if pa.types.is_floating(kind):
         return numbers(column.to_numpy(zero_copy_only=False))
     if pa.types.is_integer(kind):
-        return _integers(column)
+        largest = max((abs(x) for x in pc.min_max(column).as_py().values() if x is not None), default=0)
+        if largest >= _MOST_EXACT:
+            return _values([plain(value) for value in column.to_pylist()])
+        exact = column.cast(pa.float64()) if column.null_count else column
+        return numbers(exact.to_numpy(zero_copy_only=False))
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     if is_list and (pa.types.is_floating(kind.value_type) or pa.types.is_int32(kind.value_type)):
         lengths = pc.fill_null(pc.list_value_length(column), -1)
@@ -89,25 +92,11 @@ def numbers(values: NDArray[Any]) -> dict[str, Any]:
     return {"t": kind, "d": base64.b64encode(values.astype(f"<{kind}").tobytes()).decode()}
 
 
-def _integers(column: pa.Array) -> dict[str, Any]:
-    largest = max((abs(x) for x in pc.min_max(column).as_py().values() if x is not None), default=0)
-    if largest >= _MOST_EXACT:
-        return _values([plain(value) for value in column.to_pylist()])
-    if column.null_count:
-        return numbers(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    return numbers(column.to_numpy(zero_copy_only=False))
-
-
 def _values(values: list[Any]) -> dict[str, Any]:
-    places: dict[str | tuple[str], int] = {}
-    codes = np.empty(len(values), dtype=np.int64)
-    different: list[Any] = []
-    for k, value in enumerate(values):
-        key = value if isinstance(value, str) else (repr(value),)
-        codes[k] = place = places.setdefault(key, len(different))
-        if place == len(different):
-            different.append(value)
-    return _listed(different, codes)
+    keys = [value if isinstance(value, str) else (repr(value),) for value in values]
+    different = dict(zip(keys[::-1], values[::-1], strict=True))
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    return _listed([different[key] for key in places], np.array([places[key] for key in keys], dtype=np.int64))
 
 
 def _listed(different: list[Any], codes: NDArray[Any]) -> dict[str, Any]:
@@ -185,8 +174,10 @@ def write_results(
     layouts = {name: layout for corpus in corpora.values() for name, layout in corpus.layouts.items()}
     for part, metrics in PARTS.items():
         shown = summary[summary["metric"].isin(metrics)]
-        if part == "board":
-            shown = _by_paper(shown, layouts)
+        if part == "board":  # the accuracy that each method's paper defines, or of answers where these are by position
+            own = own_accuracies(shown, layouts).replace({"metric": {"accuracy_pooled": "accuracy"}})
+            others = shown[shown["metric"].isin(("accuracy_pooled", "position_bias"))]
+            shown = pd.concat([own, others], ignore_index=True)
         results[part] = {}
         for (by, method), rows in shown.groupby(["group_by", "method"], sort=True):
             path = f"results/{part}/{groupings.index(str(by))}-{methods.index(str(method))}{SUFFIX}"
@@ -195,13 +186,6 @@ def write_results(
             _write_rows(root / "data" / path, frame, more)
             results[part].setdefault(str(by), {})[str(method)] = path
     return results
-
-
-def _by_paper(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.DataFrame:
-    """Return the rows with the accuracy that each method's paper defines, or of answers where these are by position."""
-    own = own_accuracies(summary, layouts)
-    own["metric"] = own["metric"].replace("accuracy_pooled", "accuracy")
-    return pd.concat([own, summary[summary["metric"].isin(("accuracy_pooled", "position_bias"))]], ignore_index=True)
 
 
 def _in_order(methods: list[str], corpora: Mapping[str, CorpusWritten]) -> list[str]:

@@ -94,8 +94,6 @@ class Packs:
 
 @dataclass(slots=True, kw_only=True)
 class CorpusWritten:
-    facts: dict[str, Any]
-    """For the site's manifest."""
     groups: dict[str, pd.Categorical] = field(default_factory=dict)
     """Column of the items -> its values, shape (items,), of those that results can be broken down by."""
     choice: BoolArray
@@ -131,7 +129,7 @@ def write_corpus(
     choice = _is_choice(items)
     _write_items(work, choice)
     signatures: Mapping[str, Any] = manifest["scores"].get(corpus, {})
-    written = CorpusWritten(facts={}, choice=choice, groups=_groups(items))
+    written = CorpusWritten(choice=choice, groups=_groups(items))
     for slug in sorted(signatures):
         try:
             _write_model(work, source.path(scores_path(corpus, slug)), slug, signatures[slug], written)

@@ -10,17 +10,17 @@ import contextlib
 import posixpath
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from pairbank.cards.bank.beside_tables import declared_in
-from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, null_models, scores_path
+from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, null_models, scores_path, signatures
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table, with_paradigms
@@ -30,15 +30,12 @@ from pairbank.cards.check import check_locked
 from pairbank.cards.site.columns import SUFFIX, write_packed, write_results
 from pairbank.cards.site.corpus_data import CorpusWritten, write_corpus
 from pairbank.cards.site.report_pages import write_reports
-from pairbank.cards.site.source import Folder, Source, manifest_of, open_source
+from pairbank.cards.site.source import Source, manifest_of, open_source
 from pairbank.errors import OutputError, PairbankError
 from pairbank.files import folder_beside, read_parquet, write_bytes
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.report.overview import method_labels
 from pairbank.stats.scored_table.model_features import ModelFeatures, find_features
-
-if TYPE_CHECKING:
-    pass
 
 FORMAT = 3
 """Of the files below `data/`; a page reads those of its own format only."""
@@ -91,7 +88,7 @@ def write_site(
     >>> write_site("my-bank", "site")  # doctest: +SKIP
     """
     source = open_source(str(bank), None if Path(bank).is_dir() else revision)
-    root = source.root if isinstance(source, Folder) else None
+    root = source.root
     with contextlib.nullcontext() if root is None else locked_where_writable(root):
         problems = [] if root is None else _problems(root)
         return site_of(source, out, name=name, revision=revision, texts=texts, features=features, problems=problems)
@@ -122,28 +119,18 @@ def site_of(
         summary = with_paradigms(read_parquet(source.path(SUMMARY)).to_pandas()) if has_scores else None
         results = write_results(staged, summary, corpora, slugs)
         reports = write_reports(staged, source, list(manifest.get("files", {})))
-        known_as = source.root.name if isinstance(source, Folder) else source.name
-        shown = _Shown(name=name or known_as, revision=revision or source.revision, closed=closed)
-        facts = _facts(manifest, shown, corpora, declared_in(manifest) | dict(features or {}))
-        signatures = [signature for models in manifest["scores"].values() for signature in models.values()]
-        stated = {name: method["layout"] for signature in signatures for name, method in signature["methods"].items()}
-        facts["labels"] = method_labels({name: MethodLayout.from_dict(layout) for name, layout in stated.items()})
+        name = name or (source.root.name if source.root else source.name)
+        declared, revision = declared_in(manifest) | dict(features or {}), revision or source.revision
+        facts = _facts(manifest, corpora, name=name, revision=revision, closed=closed, features=declared)
+        methods = (method for signature in signatures(manifest) for method in signature["methods"].items())
+        layouts = {method: definition["layout"] for method, definition in methods}
+        facts["labels"] = method_labels({method: MethodLayout.from_dict(stated) for method, stated in layouts.items()})
         write_packed(staged / MANIFEST_PATH, facts | {"results": results, "reports": reports, "problems": problems})
         for corpus in manifest["scores"]:
             write_packed(
                 staged / "data" / "corpora" / config_name(corpus) / f"signatures{SUFFIX}", manifest["scores"][corpus]
             )
     return Path(out)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
-    """What the page says of where the bank is from."""
-
-    name: str
-    revision: str
-    closed: set[str]
-    """Corpora whose texts were left out."""
 
 
 def _problems(root: Path) -> list[str]:
@@ -165,54 +152,50 @@ def _closed(source: Source, manifest: Mapping[str, Any]) -> set[str]:
     """Return the corpora whose texts must stay out, once no report quotes them."""
     corpora = manifest["corpora"]
     closed = {name for name, facts in corpora.items() if not is_left_out(facts) and not may_publish(name, facts)}
-    if closed and isinstance(source, Folder):
+    if closed and source.root:
         refuse_quoted_texts(source.root, [(name, read_table(source.path(items_path(name)))) for name in sorted(closed)])
     return closed
 
 
 def _slugs(manifest: Mapping[str, Any], *, without: Container[str]) -> dict[str, list[str]]:
     """Return model's name -> its slugs: a slug may differ from corpus to corpus where names come from elsewhere."""
-    results: dict[str, list[str]] = {}
+    results: dict[str, dict[str, None]] = {}
     for models in manifest["scores"].values():
         for slug, signature in models.items():
-            if (name := signature["model"]["name"]) in without:
-                continue
-            known = results.setdefault(name, [])
-            if slug not in known:
-                known.append(slug)
-    return results
+            if (name := signature["model"]["name"]) not in without:
+                results.setdefault(name, {})[slug] = None
+    return {name: list(slugs) for name, slugs in results.items()}
 
 
 def _facts(
     manifest: Mapping[str, Any],
-    shown: _Shown,
     corpora: Mapping[str, CorpusWritten],
+    *,
+    name: str,
+    revision: str,
+    closed: set[str],
     features: Mapping[str, ModelFeatures],
 ) -> dict[str, Any]:
     scores, nulls = manifest["scores"], null_models(manifest)
+    definitions = [method for signature in signatures(manifest) for method in signature["methods"].items()]
     return {
         "format": FORMAT,
-        "name": shown.name,
-        "revision": shown.revision,
-        "title": _title(manifest, shown.name),
+        "name": name,
+        "revision": revision,
+        "title": _title(manifest, name),
         "pairbank": manifest.get("pairbank", ""),
         "command": manifest.get("command", ""),
-        "corpora": [_corpus(name, manifest, is_closed=name in shown.closed) for name in corpora],
+        "corpora": [_corpus(corpus, manifest, is_closed=corpus in closed) for corpus in corpora],
         "models": [
             facts | ({"random": True} if facts["name"] in nulls else {})
-            for facts in _models(scores, features, {name: data.unread for name, data in corpora.items()})
+            for facts in _models(scores, features, {corpus: data.unread for corpus, data in corpora.items()})
         ],
-        "prompted": any(
-            method["layout"]["options"]
-            for slugs in scores.values()
-            for s in slugs.values()
-            for method in s["methods"].values()
-        ),
+        "prompted": any(definition["layout"]["options"] for _, definition in definitions),
         "methods": list(dict.fromkeys(method for data in corpora.values() for method in data.deltas)),
-        "n_methods": len({m for slugs in scores.values() for s in slugs.values() for m in s["methods"]}),
-        "bibtex": "\n\n".join(bibtex_of(manifest, on_hub=shown.name if is_on_hub(shown.name) else "")),
+        "n_methods": len({method for method, _ in definitions}),
+        "bibtex": "\n\n".join(bibtex_of(manifest, on_hub=name if is_on_hub(name) else "")),
         "authors": manifest.get("authors", []),
-        "add": asdict(commands_for(manifest, shown.name)),
+        "add": asdict(commands_for(manifest, name)),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pairbank.cards.bank.layout import MANIFEST, read_manifest
 from pairbank.errors import BankError
@@ -14,52 +14,30 @@ from pairbank.files import sha256_of_file
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
-class Source(Protocol):
-    """A bank somewhere; all its files are of one revision."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A bank in a folder, or on the Hub at one commit; a file there is downloaded when it is first read."""
 
-    @property
-    def name(self) -> str:
-        """What `load_dataset` calls it: a folder or ORG/NAME."""
+    name: str
+    """What `load_dataset` calls it: a folder or ORG/NAME."""
+    root: Path | None = None
+    """The folder; None on the Hub."""
+    commit: str = ""
+    """Of the Hub."""
 
     @property
     def revision(self) -> str:
-        """What tells two states of the bank apart."""
+        """What tells two states of the bank apart; the manifest holds the hash of every other file."""
+        return self.commit if self.root is None else sha256_of_file(self.root / MANIFEST)
 
     def path(self, relative: str) -> Path:
         """Return a local path of one file of the bank."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
-    """A bank on disk."""
-
-    root: Path
-
-    @property
-    def name(self) -> str:
-        return str(self.root)
-
-    @property
-    def revision(self) -> str:
-        """Hash of the manifest, which holds the hash of every other file."""
-        return sha256_of_file(self.root / MANIFEST)
-
-    def path(self, relative: str) -> Path:
+        if self.root is None:
+            return _downloaded(self.name, relative, self.commit)
         path = self.root / relative
         if not path.is_file():
             raise BankError(f"{path} is missing, though {MANIFEST} names it; write the bank again")
         return path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HubDataset:
-    """A bank on the Hub at one commit; a file is downloaded when it is first read."""
-
-    name: str
-    revision: str
-
-    def path(self, relative: str) -> Path:
-        return _downloaded(self.name, relative, self.revision)
 
 
 def open_source(source: str, revision: str | None = None) -> Source:
@@ -67,12 +45,12 @@ def open_source(source: str, revision: str | None = None) -> Source:
     if root.is_dir():
         if not (root / MANIFEST).is_file():
             raise BankError(f"{source}: not a bank (no {MANIFEST}); give a folder that `pairbank run` or `bank` wrote")
-        return Folder(root=root.resolve())
+        return Source(name=str(root.resolve()), root=root.resolve())
     if not _HUB_NAME.fullmatch(source):
         raise BankError(f"no folder {source}; expected a bank's folder, or ORG/NAME of a bank on the Hub")
     # The snapshot's folder is named by the commit, also when the Hub cannot be reached and the cache answers.
     commit = _downloaded(source, MANIFEST, revision).parent.name
-    return HubDataset(name=source, revision=commit)
+    return Source(name=source, commit=commit)
 
 
 def manifest_of(source: Source) -> dict[str, Any]:

@@ -255,7 +255,7 @@ def test_a_run_computes_its_report_once_and_draws_and_writes_it_once(tmp_path: P
     assert calls == {"report": 1, "summarise": 5, "overview": 1, "save_figure": n_figures, "save": 1}
     figures = figures_in(tmp_path / "bank")
     assert len(figures) == n_figures
-    assert all(figure.caption.endswith(".") for figure in figures), "a caption is a sentence; a name is none"
+    assert all(caption.endswith(".") for caption in figures.values()), "a caption is a sentence; a name is none"
 
 
 @pytest.mark.ci

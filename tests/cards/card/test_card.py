@@ -134,7 +134,7 @@ def test_a_caption_is_on_the_card_as_its_figure_has_it(tmp_path: Path, own_pairs
         scored=[scored],
         reports={"mine": replace(made, overview=replace(made.overview, figures=tuple(figures)))},
     )
-    captions = [figure.caption for figure in figures_in(bank)]
+    captions = [*figures_in(bank).values()]
     assert captions == ["Log P of <i>&amp;*fake*, n = 4"] * len(figures)
     assert page_of(bank).count("![Log P of &lt;i&gt;&amp;amp;\\*fake\\*, n = 4](reports/mine/figures/") == len(figures)
 
