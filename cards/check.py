@@ -32,7 +32,7 @@ from pairbank.cards.bank.layout import (
     scores_path,
 )
 from pairbank.cards.bank.lock import locked_where_writable
-from pairbank.cards.bank.redistribution import may_publish, reasons, text_columns
+from pairbank.cards.bank.redistribution import licence_of, may_publish, text_columns
 from pairbank.cards.bank.tables import long_problems, read_summary
 from pairbank.cards.bank.writing import is_unfinished
 from pairbank.cards.card.contents import columns_in, configs_of
@@ -102,8 +102,9 @@ def check_publishable(bank: str | Path) -> dict[str, Any]:
     manifest = check_locked(root)
     private = [name for name, facts in manifest["corpora"].items() if not may_publish(name, facts)]
     if held := [name for name in private if _holds_texts(root, manifest, name)]:
+        reasons = "; ".join(f"{name}: {licence_of(name, manifest['corpora'][name])}" for name in held)
         raise BankError(
-            f"{root}: the bank holds texts that may not be published ({reasons(held, manifest['corpora'])}). "
+            f"{root}: the bank holds texts that may not be published ({reasons}). "
             f"Make a copy with their ids and scores only: pairbank strip {root} --out PUBLIC (pairbank.strip_texts). "
             "Items of your own: state their licence when you write the bank (licences=, pairbank bank --licence)"
         )

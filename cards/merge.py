@@ -142,11 +142,9 @@ def _side(place: str | Path) -> _Side:
 def _corpus_conflicts(a: _Side, b: _Side) -> Iterator[str]:
     for name in sorted(a.manifest["corpora"].keys() & b.manifest["corpora"].keys()):
         facts = [side.manifest["corpora"][name] for side in (a, b)]
-        differ = [key for key in VERSION_FACTS if facts[0].get(key) != facts[1].get(key)]
-        yield from (
-            f"corpus {name!r}: {key} {facts[0].get(key)!r} in {a.name}, {facts[1].get(key)!r} in {b.name}"
-            for key in differ
-        )
+        stated = [(key, *(f.get(key) for f in facts)) for key in VERSION_FACTS]
+        differ = [(key, x, y) for key, x, y in stated if x != y]
+        yield from (f"corpus {name!r}: {key} {x!r} in {a.name}, {y!r} in {b.name}" for key, x, y in differ)
         licences = [(f.get("source") or {}).get("licence") for f in facts]
         if licences[0] != licences[1] and not any(lacks_licence(name, f) for f in facts):
             yield f"corpus {name!r}: licence {licences[0]!r} in {a.name}, {licences[1]!r} in {b.name}"
@@ -251,11 +249,10 @@ def table_difference(a: datasets.Dataset, b: datasets.Dataset, name_a: str, name
 
 
 def _united(a: _Side, b: _Side) -> dict[str, Any]:
-    corpora = {**b.manifest["corpora"], **a.manifest["corpora"]}
+    corpora = {**a.manifest["corpora"], **b.manifest["corpora"], **a.manifest["corpora"]}
     for name, facts in b.manifest["corpora"].items():
         if lacks_licence(name, corpora[name]) and not lacks_licence(name, facts):
             corpora[name] = {**corpora[name], "source": facts["source"]}
-    order = [*a.manifest["corpora"], *(name for name in b.manifest["corpora"] if name not in a.manifest["corpora"])]
     commands = dict.fromkeys(line for side in (a, b) for line in side.manifest.get("command", "").splitlines() if line)
     texts: dict[str, Any] = {
         key: "; ".join(dict.fromkeys(text for side in (a, b) if (text := side.manifest.get(key))))
@@ -264,7 +261,7 @@ def _united(a: _Side, b: _Side) -> dict[str, Any]:
     texts["authors"] = list(dict.fromkeys(name for side in (a, b) for name in side.manifest.get("authors", [])))
     ratings = {**b.manifest.get(layout.RATINGS, {}), **a.manifest.get(layout.RATINGS, {})}
     manifest: dict[str, Any] = {
-        "corpora": {name: corpora[name] for name in order},
+        "corpora": corpora,
         "scores": _by_corpus(a.manifest["scores"], b.manifest["scores"]),
         "command": "\n".join(commands),
     }

@@ -20,17 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from pairbank.cards.bank.layout import (
-    CARD,
-    CROISSANT,
-    INDEX,
-    MANIFEST,
-    RECORD,
-    RENDERED,
-    compact,
-    data_files,
-    read_manifest,
-)
+from pairbank.cards.bank import layout
 from pairbank.cards.bank.lock import locked
 from pairbank.cards.bank.tables import read_summary
 from pairbank.cards.card.croissant import croissant_of
@@ -74,10 +64,8 @@ def space_files(repo_id: str, site: Path, corpora: Sequence[str], *, endpoint: s
     page = f"The items, scores and results of the dataset `{repo_id}`: plain files that `pairbank site` wrote.\n"
     page += "\n[Evaluate a model](EVALUATE.md)\n"
     templates, environment = resources.files("pairbank.cards.card") / "templates", Environment(autoescape=False)  # noqa: S701 - Markdown
-    request, form = (
-        environment.from_string((templates / f"{name}.md.j2").read_text(encoding="utf-8"))
-        for name in ("request", "evaluate")
-    )
+    forms = ((templates / name).read_text(encoding="utf-8") for name in ("request.md.j2", "evaluate.md.j2"))
+    request, form = map(environment.from_string, forms)
     body = request.render(corpora=corpora) + "\n"
     url = f"{endpoint}/datasets/{repo_id}/discussions/new?" + urlencode(
         {"title": "Evaluate ORG/MODEL", "description": body}
@@ -155,36 +143,33 @@ def publish(
     if tag and not TAG.fullmatch(tag):
         raise PublishError(f"{tag[:80]!r} cannot name a version; use letters, digits, '.', '_' and '-', as in v1")
     root = Path(bank)
-    read_manifest(root)
+    layout.read_manifest(root)
     with contextlib.nullcontext() if dry_run else locked(root):
         manifest = check_publishable(root)
-        work = _Work(
-            root, HfApi(), dry_run=dry_run, private=private, replace=replace, tell=tell or (lambda _text: None)
-        )
+        work = _Work(root, HfApi(), dry_run=dry_run, private=private, replace=replace, tell=tell)
         files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
         published = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
         if tag and not dry_run:
-            _tag(work.api, repo_id, tag, published.revision)
-            published = replaced(published, tag=tag)
+            published = _tagged(work.api, repo_id, tag, published)
         if space:
             published = _with_space(work, repo_id, published)
-        results = eval_results(
-            manifest, read_summary(root), repo_id=repo_id, revision=published.revision, url=published.url
-        )
+        results = eval_results(manifest, read_summary(root), repo_id, published.revision, published.url)
         proposed = _propose(work, repo_id, results) if eval_results_pr and not dry_run else {}
         return replaced(published, eval_results=results, pull_requests=proposed)
 
 
-def _tag(api: HfApi, repo_id: str, tag: str, revision: str) -> None:
+def _tagged(api: HfApi, repo_id: str, tag: str, made: Published) -> Published:
     refs = with_retries(f"read the tags of {repo_id}", lambda: api.list_repo_refs(repo_id, repo_type="dataset")).tags
     present = next((ref.target_commit for ref in refs if ref.name == tag), None)
     if present is None:
-        with_retries(f"tag {repo_id}", lambda: api.create_tag(repo_id, tag=tag, revision=revision, repo_type="dataset"))
-    elif present != revision:
+        create = partial(api.create_tag, repo_id, tag=tag, revision=made.revision, repo_type="dataset")
+        with_retries(f"tag {repo_id}", create)
+    elif present != made.revision:
         raise PublishError(
             f"{repo_id} has a version {tag} already ({present[:12]}), and what is cited must not move. The bank is "
-            f"published as {revision[:12]}; give this version another name (--tag)"
+            f"published as {made.revision[:12]}; give this version another name (--tag)"
         )
+    return replaced(made, tag=tag)
 
 
 def _with_space(work: _Work, repo_id: str, made: Published) -> Published:
@@ -197,7 +182,7 @@ def _with_space(work: _Work, repo_id: str, made: Published) -> Published:
         site = site_of(open_source(str(work.root)), Path(folder) / "site", name=repo_id, revision=revision)
         # the site holds what the bank does: whoever may not read the one may not read the other
         alike = replaced(work, private=True) if is_private else work
-        corpora = sorted(read_manifest(work.root)["corpora"])
+        corpora = sorted(layout.read_manifest(work.root)["corpora"])
         files = space_files(repo_id, site, corpora, endpoint=work.api.endpoint)
         shown = alike.publish(repository, files, "Publish the site")
     return replaced(made, space_url=repository.url, space_changes=shown.changes)
@@ -212,20 +197,19 @@ def bank_as_published(
     root: Path, manifest: Mapping[str, Any], repo_id: str, *, benchmark: bool = False
 ) -> dict[str, LocalFile]:
     """Return the files of a bank by path, its card with the name that it has on the Hub."""
-    hashes = {path: manifest["files"][path] for path in data_files(manifest)}  # `check` has compared them
+    hashes = {path: manifest["files"][path] for path in layout.data_files(manifest)}  # `check` has compared them
     bank = bank_in(root, manifest, read_summary(root))
-    facts = {
-        CARD: card_text(bank, hashes, name=repo_id).encode(),
-        CROISSANT: croissant_of(bank, hashes, name=repo_id).encode(),
-    }
+    card, croissant = card_text(bank, hashes, name=repo_id), croissant_of(bank, hashes, name=repo_id)
+    facts = {layout.CARD: card.encode(), layout.CROISSANT: croissant.encode()}
+    digests = manifest["files"] | {path: hashlib.sha256(data).hexdigest() for path, data in facts.items()}
+    stated = layout.compact({**manifest, "files": digests})
     if benchmark and (tasks := eval_yaml(manifest)):
         facts[EVAL] = tasks.encode()
-    digests = manifest["files"] | {path: hashlib.sha256(facts[path]).hexdigest() for path in (CARD, CROISSANT)}
-    stated = json.dumps(compact({**manifest, "files": digests}), ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    facts[layout.MANIFEST] = f"{json.dumps(stated, ensure_ascii=False, indent=2, sort_keys=True)}\n".encode()
     files = {path: LocalFile(content=root / path) for path in manifest["files"] if path not in facts}
-    if (root / INDEX).is_file():
-        files[INDEX] = LocalFile(content=root / INDEX)
-    return files | {path: LocalFile(content=data) for path, data in {**facts, MANIFEST: stated.encode()}.items()}
+    if (root / layout.INDEX).is_file():
+        files[layout.INDEX] = LocalFile(content=root / layout.INDEX)
+    return files | {path: LocalFile(content=data) for path, data in facts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +219,7 @@ class _Work:
     dry_run: bool
     private: bool | None
     replace: Sequence[str]
-    tell: Tell
+    tell: Tell | None
 
     def publish(self, repository: Repository, files: Mapping[str, LocalFile], message: str) -> Published:
         reported: list[str] = []
@@ -251,7 +235,7 @@ class _Work:
             shown = str(changes) if repository.kind == "dataset" else changes.brief
             place = f"at {remote.revision[:12]}" if remote.revision else "(not asked)" if remote.unasked else "(new)"
             text = f"{repository.url} {place}{remote.unasked}\n{shown}"
-            if text not in reported:
+            if self.tell and text not in reported:
                 reported.append(text)
                 self.tell(text)
             revision = remote.revision
@@ -292,28 +276,28 @@ class _Work:
     @property
     def record(self) -> dict[str, Any]:
         """What was published before, by address."""
-        path = self.root / RECORD
+        path = self.root / layout.RECORD
         return dict(read_json(path)) if path.is_file() else {}
 
     def remember(self, url: str, value: Mapping[str, Any]) -> None:
         """Note what was published, beside the bank, for the next time."""
-        write_json(self.root / RECORD, self.record | {url: value})
+        write_json(self.root / layout.RECORD, self.record | {url: value})
 
 
 def _vouched(repository: Repository, remote: Remote) -> set[str]:
     """Return the files on the Hub that are as the manifest there says, and that manifest."""
-    if MANIFEST not in remote.files:
+    if layout.MANIFEST not in remote.files:
         return set()
     try:
-        manifest = json.loads(repository.content(MANIFEST, remote.revision))
+        manifest = json.loads(repository.content(layout.MANIFEST, remote.revision))
         stated: Mapping[str, str] = manifest["files"]
     except (ValueError, KeyError, TypeError):
         return set()
     vouched = {path for path, digest in stated.items() if path in remote.files and remote.files[path].etag == digest}
-    for path in {CARD, CROISSANT, RENDERED} & stated.keys() & remote.files.keys():
+    for path in {layout.CARD, layout.CROISSANT, layout.RENDERED} & stated.keys() & remote.files.keys():
         if hashlib.sha256(repository.content(path, remote.revision)).hexdigest() == stated[path]:
             vouched.add(path)
-    return vouched | {MANIFEST, *({INDEX} & remote.files.keys())}
+    return vouched | {layout.MANIFEST, *({layout.INDEX} & remote.files.keys())}
 
 
 def _propose(work: _Work, repo_id: str, results: Mapping[str, str]) -> dict[str, str]:

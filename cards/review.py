@@ -24,8 +24,6 @@ MOST_FILES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
-    """What `review` says of one pull request."""
-
     number: int
     title: str
     author: str
@@ -181,12 +179,9 @@ class _PullRequest:
         ours = set(self._commits("main"))
         theirs = self._commits(self.reference)
         base = next((commit for commit in theirs if commit in ours), None)
-        self.head = theirs[0]
-        self.changes = (
-            {self.reference: "changed (no commit in common with main)"}
-            if base is None
-            else dict(self._differences(base, ""))
-        )
+        self.head, self.changes = theirs[0], {self.reference: "changed (no commit in common with main)"}
+        if base is not None:
+            self.changes = dict(self._differences(base, ""))
 
     def _commits(self, reference: str) -> list[str]:
         commits = self.api.list_repo_commits(self.repo_id, repo_type="dataset", revision=reference)

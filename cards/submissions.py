@@ -235,8 +235,6 @@ def _json(value: Any) -> bytes:  # noqa: ANN401 - JSON is any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What is to be said of a submission."""
-
     problems: tuple[str, ...]
     """Why the store does not accept it; none = it does."""
     notes: tuple[str, ...] = ()
@@ -436,7 +434,7 @@ def _too_large(model_id: str, revision: str) -> str:
 def _scored_again(signature: Mapping[str, Any]) -> list[str]:
     """Return the methods whose scores of an item need no other item and no file: no examples, no unigram counts."""
     alone = [name for name in signature["methods"] if not MethodName.parsed(name).n_shots]
-    alone = [m for m in alone if m not in LINKING_FUNCTIONS or LINKING_FUNCTIONS[m].needs != "unigrams"]
+    alone = [name for name in alone if name not in LINKING_FUNCTIONS or LINKING_FUNCTIONS[name].needs != "unigrams"]
     return [name for name in alone if name in FAMILIES or MethodName.parsed(name).id in prompts()]
 
 

@@ -34,7 +34,6 @@ from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, locked, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import (
     Results,
-    add_models,
     has_current_results,
     read_summary,
     read_table,
@@ -56,8 +55,8 @@ from pairbank.cards.card.croissant import croissant_of
 from pairbank.cards.card.render import bank_in, card_text
 from pairbank.cards.check import check_locked
 from pairbank.errors import BankError, unknown_name
-from pairbank.files import real_path, several, sha256_of_file, write_json, write_text
-from pairbank.scoring.scored import Scored
+from pairbank.files import read_parquet, real_path, several, sha256_of_file, write_json, write_text
+from pairbank.scoring.scored import MODEL, Scored, read_scored
 from pairbank.scoring.signature import with_prompts
 from pairbank.stats.version import STATISTICS_VERSION
 from pairbank.stats.wording import plural
@@ -256,8 +255,10 @@ def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
 
 def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *, command: str = "") -> Path:
     """Write the card and, last, the manifest with the hash of every file; return the folder."""
-    add_models(root, manifest)
-    paths = (layout.scores_path(*place) for place in layout.tables(manifest))
+    paths = [layout.scores_path(*place) for place in layout.tables(manifest)]
+    for path in (root / path for path in paths):  # tables of early versions lack a column; a config has one form
+        if MODEL not in read_parquet(path, ()).column_names:
+            read_scored(path).save(path)
     scored = {path: sha256_of_file(root / path) for path in paths}
     write_long(root, manifest, scored)
     before = manifest.get("command", "")

@@ -106,7 +106,7 @@ def test_the_lines_of_python_only_fall() -> None:
     assert MOST_LINES - 3000 < n_lines <= MOST_LINES, f"{n_lines} lines; MOST_LINES is {MOST_LINES}, and only falls"
 
 
-MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 5, 8
+MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 4, 8
 """Functions of more than 60 lines, and with more than eight parameters. Both only fall."""
 
 

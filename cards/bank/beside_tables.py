@@ -1,13 +1,8 @@
 """What a bank holds beside items and scores: what is declared of its models, wordings of methods, probes, ratings.
 
-- Declarations (family, size, generation …): in, lists of models; out, manifest entries. Features that ship with
-  pairbank are looked up by name and are not stored.
-- Wordings: in, a manifest; out, one file of `pairbank score --prompts` per prompt. `prompts/ID.toml` holds what was
-  asked word for word. A prompt of one's own is in the signatures of its scores, one that ships is known by hash.
-- Probes: in, what `probe` found of a model's hidden states; out, files, and the same read back. The two tables of a
-  `Probed` are `probes/<corpus>/layers/<model>.parquet` and `probes/<corpus>/groups/<model>.parquet`.
-- Ratings: in, tables of who gave which value to which side; out, those of the bank's items, and facts of them. They say
-  something of texts that a licence may keep back, so a bank that is published has only those whose texts it holds.
+Features of models that ship with pairbank are looked up by name and are not stored. `prompts/ID.toml` holds what was
+asked word for word: a prompt of one's own is in the signatures of its scores, one that ships is known by hash. Ratings
+say something of texts that a licence may keep back: a published bank has only those whose texts it holds.
 """
 
 from __future__ import annotations
@@ -81,7 +76,6 @@ def contradictions(ours: Mapping[str, ModelFeatures], theirs: Mapping[str, Model
 
 
 def united(ours: Mapping[str, ModelFeatures], theirs: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
-    """Return what two declarations that do not contradict each other say together."""
     both = {
         name: {**(_entry(theirs[name]) if name in theirs else {}), **(_entry(ours[name]) if name in ours else {})}
         for name in {**ours, **theirs}
@@ -234,7 +228,6 @@ def settle_ratings(draft: Draft) -> None:
 
 
 def drop_ratings(draft: Draft, corpus: str) -> None:
-    """Take a corpus's ratings out of the draft and the new state of the bank."""
     draft.ratings.pop(corpus, None)
     if draft.manifest.get(layout.RATINGS, {}).pop(corpus, None) is not None:
         (draft.root / layout.ratings_path(corpus)).unlink(missing_ok=True)
@@ -243,7 +236,6 @@ def drop_ratings(draft: Draft, corpus: str) -> None:
 
 
 def rating_facts(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return what a bank says of a corpus's ratings: scale, normalisation, how many of whom, Krippendorff's alpha."""
     scales = sorted(set(frame["scale"]))
     a_side = frame.groupby(["item_id", "side"], sort=False).size()
     level: Level = "nominal" if scales == [FORCED_CHOICE] else "interval"

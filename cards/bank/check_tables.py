@@ -243,7 +243,6 @@ def _corpus_problems(
 
 
 def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with one scored table, against the items of a bank and the manifest's facts of them."""
     yield from _scored_problems(scored, _kept_whole(items), facts)
 
 

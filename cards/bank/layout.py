@@ -110,7 +110,6 @@ def probe_files(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def signatures(manifest: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the signature of every scored table."""
     return itertools.chain.from_iterable(models.values() for models in manifest["scores"].values())
 
 

@@ -33,7 +33,6 @@ def looks_of(name: str) -> str:
 
 
 def name_problems(model: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with the name of a signature's model, and with its split."""
     name, split = model["name"], model["slug"]
     if not name.strip() or not name.isprintable() or len(name) > MOST_CHARACTERS:
         yield f"the model's name is {name!r:.120}; expected 1 to {MOST_CHARACTERS} printable characters"
@@ -44,14 +43,8 @@ def name_problems(model: Mapping[str, Any]) -> Iterator[str]:
 def twin_of(model: Mapping[str, Any], others: Mapping[str, str]) -> str:
     """Return which of other models (split -> name) has another split and a name that looks the same; "" = none."""
     alike = {looks_of(model["name"]), looks_of(model["slug"])}
-    return next(
-        (
-            name
-            for split, name in others.items()
-            if split != model["slug"] and alike & {looks_of(name), looks_of(split)}
-        ),
-        "",
-    )
+    others = {split: name for split, name in others.items() if split != model["slug"]}
+    return next((name for split, name in others.items() if alike & {looks_of(name), looks_of(split)}), "")
 
 
 def file_twin(name: str, others: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,6 @@ def lacks_licence(corpus: str, facts: Mapping[str, Any]) -> bool:
 
 
 def with_licence(corpus: str, facts: Mapping[str, Any], licence: str) -> dict[str, Any]:
-    """Return a corpus's facts with the licence that its owner states."""
     if corpus in CORPORA:
         raise BankError(
             f"corpus {corpus!r} ships with pairbank and its licence is {CORPORA[corpus].source.licence}; "
@@ -135,8 +134,3 @@ def is_left_out(facts: Mapping[str, Any]) -> bool:
 def locked(corpora: Mapping[str, Any]) -> list[str]:
     """Return the corpora of a manifest whose texts are in the bank and may not be published."""
     return [name for name, facts in corpora.items() if not is_left_out(facts) and not may_publish(name, facts)]
-
-
-def reasons(names: Sequence[str], corpora: Mapping[str, Any]) -> str:
-
-    return "; ".join(f"{name}: {licence_of(name, corpora.get(name, {}))}" for name in names)

@@ -16,7 +16,7 @@ from pairbank.cards.bank.layout import LONG, SUMMARY, items_path, long_path, sco
 from pairbank.errors import BankError
 from pairbank.files import read_parquet, write_parquet
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.scored import MODEL, SMALL_BYTES, Scored, dataset_of, open_scored, read_scored
+from pairbank.scoring.scored import MODEL, SMALL_BYTES, Scored, dataset_of, open_scored
 from pairbank.stats.scored_table.scored_table import DTYPES, PARADIGM_DTYPES
 from pairbank.stats.version import STATISTICS_VERSION
 
@@ -71,16 +71,6 @@ def write_table(path: Path, items: datasets.Dataset) -> None:
     write_parquet(path, items.with_format("arrow")[:].cast(items.features.arrow_schema))
 
 
-def add_models(root: Path, manifest: Mapping[str, Any]) -> None:
-    """Write again the scored tables of before there was a column `model`: all splits of a config have one form."""
-    import pyarrow.parquet as pq
-
-    for corpus, slug in tables(manifest):
-        path = root / scores_path(corpus, slug)
-        if MODEL not in pq.read_schema(path).names:
-            read_scored(path).save(path)
-
-
 def long_table(path: Path, signature: Mapping[str, Any]) -> pa.Table:
     """Return the long view of a scored table: one row per item and method that gave it a number."""
     import pyarrow.parquet as pq
@@ -126,7 +116,6 @@ def write_long(root: Path, manifest: dict[str, Any], hashes: Mapping[str, str]) 
 
 
 def long_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every long view that does not hold what its scored table does."""
     for corpus, slug in tables(manifest) if manifest.get(LONG) else ():
         long = long_table(root / scores_path(corpus, slug), manifest["scores"][corpus][slug])
         held = read_parquet(root / long_path(corpus, slug))

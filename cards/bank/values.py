@@ -44,18 +44,8 @@ _MOST_TOKENS_PER_BYTE = 8
 _FLAG = re.compile(r"[a-z][a-z0-9_]{0,40}(:[a-z][a-z0-9_]{0,40})?")
 _POWERS = {"mean_logprob": 1.0, "slln_lp": SLLN_EXPONENT}
 """Linking function -> the power of the number of tokens that it divides log P by."""
-_NUMERIC = (
-    "good",
-    "bad",
-    "delta",
-    "good_n",
-    "bad_n",
-    "logprobs",
-    "argmax_good",
-    "argmax_bad",
-    "first_choice",
-    "unparsed",
-)
+_SCORES = ("good", "bad", "delta", "good_n", "bad_n", "logprobs")
+_NUMERIC = (*_SCORES, "argmax_good", "argmax_bad", "first_choice", "unparsed")
 
 
 def value_problems(scored: Scored) -> Iterator[str]:

@@ -103,7 +103,7 @@ def _staged(root: Path) -> Iterator[tuple[Path, Lock]]:
         remove_leftovers(root)
         refuse_other_folders(root)
         staged = root / WRITING / _NEW
-        with cleaned_up(lambda: is_unfinished(root) or shutil.rmtree(root / WRITING, ignore_errors=True)):
+        with cleaned_up(lambda: None if is_unfinished(root) else shutil.rmtree(root / WRITING, ignore_errors=True)):
             staged.mkdir(parents=True)
             yield staged, lock
 
@@ -218,7 +218,6 @@ def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[st
 
 
 def take_scored(draft: Draft, table: Scored) -> None:
-    """Put a scored table into the draft, and its items where the bank lacks them."""
     corpus, slug = table.corpus, table.model_slug
     if not layout.is_slug(slug):
         raise BankError(f"model {table.model[:80]!r}: {slug[:80]!r} cannot name a split; score it under another name")

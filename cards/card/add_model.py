@@ -74,9 +74,9 @@ def is_on_hub(name: str) -> bool:
     return re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name, flags=re.ASCII) is not None
 
 
-def _methods(corpus: str, manifest: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    signatures = manifest["scores"].get(corpus, {})
-    return dict(sorted(signatures[min(signatures)]["methods"].items())) if signatures else {}
+def _signature(corpus: str, manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    models = manifest["scores"].get(corpus, {})
+    return models[min(models)] if models else {"methods": {}}
 
 
 def _elsewhere(methods: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -90,17 +90,23 @@ def _elsewhere(methods: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[st
 
 def _result(corpus: str, manifest: Mapping[str, Any]) -> str:
     name = config_name(corpus)
-    return f"{name}-import" if _elsewhere(_methods(corpus, manifest)) else f"{name}.parquet"
+    return f"{name}-import" if _elsewhere(_signature(corpus, manifest)["methods"]) else f"{name}.parquet"
 
 
 def _scored(corpus: str, manifest: Mapping[str, Any], folder: str) -> list[str]:
-    items, methods, out = f"{folder}/{items_path(corpus)}", _methods(corpus, manifest), _result(corpus, manifest)
+    items, out, signature = f"{folder}/{items_path(corpus)}", _result(corpus, manifest), _signature(corpus, manifest)
+    methods = dict(sorted(signature["methods"].items()))
+    options = ["--data-dir", "FOLDER"] if is_left_out(manifest["corpora"][corpus]) else []
     imported = _elsewhere(methods)
     if not imported:
-        return [_line("pairbank score", items, *_model(corpus, manifest), "--out", out)]
+        # without these options its table would have another form than those of the bank
+        columns = [name for method in methods.values() for name in method.get("columns") or ()]
+        options += ["--per-token"] if any(column.endswith(_PER_TOKEN) for column in columns) else []
+        seed = signature.get("seed")
+        options += ["--seed", str(seed)] if isinstance(seed, int) and seed else []
+        return [_line("pairbank score", items, "--model", MODEL, *(options if methods else []), "--out", out)]
     columns = ["item_id", *(column for name, facts in methods.items() for column in _columns(name, facts))]
     declared = [part for name, facts in imported.items() for part in ("--score", _declared(name, facts))]
-    options = ["--data-dir", "FOLDER"] if is_left_out(manifest["corpora"][corpus]) else []
     names = ", ".join(re.sub(r"[^\w:.-]", "_", column) for column in columns)
     return [
         f"# {FILE}: one row per item, with the columns {names}",
@@ -134,20 +140,6 @@ def _declared(name: str, definition: Mapping[str, Any]) -> str:
     parts += [f"{meaning}={'|'.join(cells)}" for meaning, cells in sorted((imported.get("answers") or {}).items())]
     parts += [f"label={imported['label']}"] if imported.get("label") else []
     return ",".join(parts)
-
-
-def _model(corpus: str, manifest: Mapping[str, Any]) -> list[str]:
-    """Return the model, and the options without which its table would have another form than those of the bank."""
-    signatures = manifest["scores"].get(corpus, {})
-    if not signatures:
-        return ["--model", MODEL]
-    signature = signatures[min(signatures)]
-    columns = [name for method in signature["methods"].values() for name in method.get("columns") or ()]
-    options = ["--data-dir", "FOLDER"] if is_left_out(manifest["corpora"][corpus]) else []
-    options += ["--per-token"] if any(name.endswith(_PER_TOKEN) for name in columns) else []
-    seed = signature.get("seed")
-    options += ["--seed", str(seed)] if isinstance(seed, int) and seed else []
-    return ["--model", MODEL, *options]
 
 
 def _line(command: str, *parts: str) -> str:

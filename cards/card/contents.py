@@ -29,7 +29,7 @@ from pairbank.cards.bank.layout import LONG, config_name, items_path, long_path,
 from pairbank.cards.bank.redistribution import TEXTS, is_left_out, may_publish, score_columns
 from pairbank.cards.bank.tables import LONG_COLUMNS
 from pairbank.markdown import shown
-from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, columns_of
+from pairbank.scoring.api.layout import SIDES, MethodLayout, ScoreColumns, columns_of
 from pairbank.stats.wording import magnitude, number
 
 TYPES = {"double": "float64", "float": "float32"}
@@ -63,8 +63,6 @@ VERSION_MODULUS = 2**24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Where most of some numbers lie."""
-
     median: float
     low: float
     """5th percentile."""
@@ -77,8 +75,6 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """Human judgments on one scale."""
-
     scale: str
     n_items: int
     raters: Spread | None
@@ -87,8 +83,6 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What the tables of one corpus hold."""
-
     items: Mapping[str, str]
     """Column -> type, of the items."""
     scored: Mapping[str, str]
@@ -134,33 +128,25 @@ def _contents(root: Path, corpus: str, manifest: Mapping[str, Any]) -> Contents:
     model = min(scores, default="")
     is_shown = may_publish(corpus, facts) and not is_left_out(facts)
     sides = _sides(table)
-    pairs = [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None] if sides else []
+    pairs = [pair for pair in zip(*sides, strict=True) if None not in pair]
     return Contents(
         items=columns,
         scored=columns_in(root / scores_path(corpus, model)) if model else {},
         example=_example(root, corpus, manifest) if is_shown else None,
-        characters=_spread([len(text) for texts in sides or () for text in texts if text is not None]),
+        characters=_spread([len(text) for texts in sides for text in texts if text is not None]),
         edits=_spread([Levenshtein.distance(*pair) for pair in pairs]),
         judged=_judged(table),
         languages=tuple(sorted(set(table["language"].to_pylist()))) if "language" in columns else (),
     )
 
 
-def _sides(table: pa.Table) -> tuple[list[str | None], list[str | None]] | None:
+def _sides(table: pa.Table) -> list[list[str | None]]:
     """Return the whole strings of both sides, None where there is none; nothing where the texts are left out."""
     if not {*TEXTS, "language"} <= set(table.column_names):
-        return None
-    languages = table["language"].to_pylist()
-    good, bad = (
-        [
-            None if target is None else joined(context or "", target, language)
-            for context, target, language in zip(
-                table[f"context_{side}"].to_pylist(), table[f"target_{side}"].to_pylist(), languages, strict=True
-            )
-        ]
-        for side in ("good", "bad")
-    )
-    return good, bad
+        return []
+    columns = table.to_pydict()
+    parts = (zip(columns[f"context_{s}"], columns[f"target_{s}"], columns["language"], strict=True) for s in SIDES)
+    return [[None if cells[1] is None else joined(cells[0] or "", *cells[1:]) for cells in rows] for rows in parts]
 
 
 def _spread(numbers: ArrayLike) -> Spread | None:
@@ -332,7 +318,6 @@ def pretty_name(manifest: Mapping[str, Any]) -> str:
 
 
 def configs_of(manifest: Mapping[str, Any], hashes: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the configs that `load_dataset` reads, each with the file of each split."""
     configs: list[dict[str, Any]] = []
     for name in manifest["corpora"]:
         config = config_name(name)

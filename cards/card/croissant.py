@@ -339,11 +339,7 @@ def multilinguality(languages: set[str]) -> list[str]:
 
 
 def annotations_creators(manifest: Mapping[str, Any]) -> list[str]:
-    """Return who made what stands beside the texts: labels as found, people's judgments, models' scores.
-
-    Which side is better was laid down by those who made the corpus; whether a crowd or experts rated the sentences
-    the sources say in words only, so people's judgments count as found like the rest of the corpus.
-    """
+    """Return who made what stands beside the texts: labels and people's judgments as found, models' scores."""
     is_ours = set(manifest["corpora"]) <= {"starter"}
     labels = "expert-generated" if is_ours else "found"
     return sorted({labels, *(["machine-generated"] if any(manifest["scores"].values()) else [])})

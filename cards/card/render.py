@@ -17,19 +17,8 @@ import pandas as pd
 from jinja2 import Environment
 
 from pairbank import markdown
+from pairbank.cards.bank import layout
 from pairbank.cards.bank.beside_tables import prompts_in, question
-from pairbank.cards.bank.layout import (
-    LONG,
-    RATINGS,
-    RENDERED,
-    REPORTS,
-    config_name,
-    data_files,
-    items_path,
-    null_models,
-    scores_path,
-    signatures,
-)
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, locked
 from pairbank.cards.card import croissant
 from pairbank.cards.card.add_model import commands_for
@@ -74,10 +63,10 @@ MOST_FILES = 8
 """Upstream files named that were not the pinned ones."""
 
 
-def models_in_words(signatures: Sequence[Signature]) -> list[str]:
+def models_in_words(signed: Sequence[Signature]) -> list[str]:
     """Return a line of Markdown a model and way of scoring, with the corpora it scored."""
     lines: dict[str, list[str]] = {}
-    for signature in signatures:
+    for signature in signed:
         if "imported" not in signature:
             lines.setdefault(_model(signature), []).append(inline(str(signature["corpus"]["name"])))
     return [f"{line} Corpora: {', '.join(dict.fromkeys(corpora))}." for line, corpora in lines.items()]
@@ -108,10 +97,10 @@ def _model(signature: Signature) -> str:
     )
 
 
-def imported_in_words(signatures: Sequence[Signature]) -> list[str]:
+def imported_in_words(signed: Sequence[Signature]) -> list[str]:
     """Return a line of Markdown a file of scores that were computed elsewhere."""
     lines: dict[str, list[str]] = {}
-    for signature in signatures:
+    for signature in signed:
         if "imported" in signature:
             origin = signature["imported"]
             paper = next(iter(signature["methods"].values()))["paper"].removeprefix("imported: ")
@@ -124,26 +113,26 @@ def imported_in_words(signatures: Sequence[Signature]) -> list[str]:
 
 def bank_in(root: Path, manifest: Mapping[str, Any], summary: pd.DataFrame | None) -> Bank:
     """Return what the card of a bank on disk is made from; its tables are there already."""
-    configs = configs_of(manifest, dict.fromkeys(data_files(manifest), "0" * 64))
+    configs = configs_of(manifest, dict.fromkeys(layout.data_files(manifest), "0" * 64))
     return Bank(
         manifest=manifest,
         summary=summary,
         figures=figures_in(root),
         contents=contents_of(root, manifest),
         columns={c["config_name"]: columns_in(root / c["data_files"][0]["path"]) for c in configs},
-        has_rendered=(root / RENDERED).is_file(),
+        has_rendered=(root / layout.RENDERED).is_file(),
     )
 
 
 def figures_in(root: Path) -> dict[str, str]:
     """Return path -> caption of the PNG figures of a bank's reports: what stands beside them, else their names."""
     captions: dict[Path, str] = {}
-    for path in sorted((root / REPORTS).rglob(CAPTIONS)):
+    for path in sorted((root / layout.REPORTS).rglob(CAPTIONS)):
         stated = read_json(path)
         if not isinstance(stated, dict) or not all(isinstance(text, str) for text in stated.values()):
             raise BankError(f"{path}: expected a caption (a text) for each file name; write the report again")
         captions |= {path.parent / name: text for name, text in stated.items()}
-    figures = sorted((root / REPORTS).rglob("*.png"))
+    figures = sorted((root / layout.REPORTS).rglob("*.png"))
     return {path.relative_to(root).as_posix(): captions.get(path, path.stem.replace("_", " ")) for path in figures}
 
 
@@ -172,7 +161,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
     template = (resources.files("pairbank.cards.card") / "templates" / "dataset.md.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - Markdown
     filters = (markdown.inline, markdown.code, markdown.fenced, markdown.alternative, markdown.table)
-    environment.filters |= {f.__name__: f for f in (*filters, pretty_name, config_name, signature_line)}
+    environment.filters |= {f.__name__: f for f in (*filters, pretty_name, layout.config_name, signature_line)}
 
     words = (models_in_words, imported_in_words, corpus_table, sizes_table, ratings_table, columns_table)
     environment.globals |= {f.__name__: f for f in (*words, accuracy_table, agreement_table)}
@@ -198,11 +187,11 @@ def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
 def _facts(bank: Bank, name: str) -> dict[str, Any]:
     manifest, corpora = bank.manifest, bank.manifest["corpora"]
     scores: Mapping[str, Mapping[str, Any]] = manifest["scores"]
-    signed = list(signatures(manifest))
+    signed = list(layout.signatures(manifest))
     shown = None if bank.summary is None else results_shown(bank.summary)
     has_too_many = shown is not None and shown.empty and bank.summary is not None and len(bank.summary) > MOST_WHOLE
     of_nulls = None
-    if shown is not None and (nulls := null_models(manifest)):
+    if shown is not None and (nulls := layout.null_models(manifest)):
         is_null = shown["model"].isin(list(nulls))
         shown, of_nulls = shown[~is_null], shown[is_null]
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
@@ -236,11 +225,11 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "summary_columns": pd.DataFrame([*SUMMARY.items()], columns=["column", "meaning"]),
         "uses": WORDS,
         "example": example,
-        "example_items": items_path(example),
-        "example_scores": scores_path(example, min(scores[example])) if is_scored else "",
+        "example_items": layout.items_path(example),
+        "example_scores": layout.scores_path(example, min(scores[example])) if is_scored else "",
         "example_slug": min(scores.get(example, {}), default=""),
-        "example_long": long_config(manifest, example) if manifest.get(LONG) and is_scored else "",
-        "example_ratings": next((config_name(n) for n in manifest.get(RATINGS, {})), ""),
+        "example_long": long_config(manifest, example) if manifest.get(layout.LONG) and is_scored else "",
+        "example_ratings": next((layout.config_name(n) for n in manifest.get(layout.RATINGS, {})), ""),
         "add": "\n".join([*add.fetch, *add.score, *add.bank, *add.merge]),
         "own_copy": add.own_copy,
     }
@@ -251,7 +240,9 @@ def _source(corpus: str, facts: Mapping[str, Any]) -> dict[str, str]:
     homepage = str(source.get("homepage") or "")
     is_link = re.fullmatch(r"https?://[\w./%#?=&+~:-]+", homepage)
     where = f"<{homepage}>" if is_link else markdown.inline(homepage) if homepage else "no address"
-    revision, altered = str(source.get("revision") or ""), altered_files(facts)
+    revision, files = str(source.get("revision") or ""), facts.get("files")
+    stated = [(name, file) for name, file in files.items() if isinstance(file, dict)] if isinstance(files, dict) else []
+    altered = sorted(str(name) for name, file in stated if file.get("verified") is False)
     more = f" and {len(altered) - MOST_FILES} more" if len(altered) > MOST_FILES else ""
     return {
         "where": "written for pairbank" if corpus == "starter" else where,
@@ -259,14 +250,3 @@ def _source(corpus: str, facts: Mapping[str, Any]) -> dict[str, str]:
         "altered": ", ".join(map(markdown.code, altered[:MOST_FILES])) + more,
         "licence": licence_of(corpus, facts),
     }
-
-
-def altered_files(facts: Mapping[str, Any]) -> list[str]:
-    """Return the upstream files of a corpus that were not those of its revision when it was built.
-
-    >>> altered_files({"files": {"a.zip": {"sha256": "…", "verified": False}, "b.zip": {"verified": True}}})
-    ['a.zip']
-    """
-    files = facts.get("files")
-    known = files.items() if isinstance(files, dict) else ()
-    return sorted(str(name) for name, file in known if isinstance(file, dict) and file.get("verified") is False)

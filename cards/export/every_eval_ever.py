@@ -91,6 +91,11 @@ def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:
     samples = out / folder / f"{name}_samples.jsonl"
     samples.parent.mkdir(parents=True, exist_ok=True)
     write_text(samples, text)
+    version = str(table.signature["pairbank"])
+    library: dict[str, Any] = {"name": "pairbank", "version": version}
+    if tool := table.signature.get("imported", {}).get("tool"):
+        library = {"name": str(tool["name"]), "version": str(tool["version"] or "unknown")}
+        library["additional_details"] = {"imported_with": f"pairbank {version}"}
     whole = {
         "schema_version": SCHEMA,
         "evaluation_id": evaluation_id,
@@ -102,7 +107,7 @@ def _export(table: Scored, out: Path, *, organisation: str, when: str) -> Path:
             "evaluator_relationship": "other",
             "additional_details": {"signature": json.dumps(table.signature, ensure_ascii=False)},
         },
-        "eval_library": _library(table.signature),
+        "eval_library": library,
         "model_info": model,
         "evaluation_results": list(_results(table, records)),
         "detailed_evaluation_results": {
@@ -161,14 +166,6 @@ def _model(table: Scored) -> dict[str, Any]:
             "dtype": str(stated["dtype"]),
         },
     }
-
-
-def _library(signature: Mapping[str, Any]) -> dict[str, Any]:
-    tool = signature.get("imported", {}).get("tool")
-    if tool:
-        details = {"imported_with": f"pairbank {signature['pairbank']}"}
-        return {"name": str(tool["name"]), "version": str(tool["version"] or "unknown"), "additional_details": details}
-    return {"name": "pairbank", "version": str(signature["pairbank"])}
 
 
 def _records(

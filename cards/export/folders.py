@@ -1,19 +1,8 @@
-"""Tables as files for other programs: in, banks and parquet files; out, a CSV, TSV, JSON-lines or .xlsx file each.
+"""Banks and scored tables for other programs: copies of tables, PsychLing-101's studies, tidy CSV files for R, DOIs.
 
-For R without arrow, spreadsheets and scripts: a list is JSON in a cell, a scored table's signature stands beside it.
-Beside a .csv or .tsv file stands `FILE-metadata.json`, which says in the terms of CSV on the Web (W3C 2015) what its
-columns are.
-
-What an archive asks of a bank that gets a DOI: in, a bank; out, `.zenodo.json` and `datacite.json`.
-
-Zenodo reads `.zenodo.json` of a deposited folder; other archives take the fields of DataCite 4.5. Nothing is made up:
-what the bank does not state is left out, or the error says how to state it.
-
-Scores for R: in, scored tables and banks; out, a folder with tidy CSV files and a script of mixed models.
-
-`scores.csv` has a row per item, model, method and presentation, `ratings.csv` a row per item, side and rater where a
-bank holds individual ratings, `designs.csv` the columns of designs (factors, item sets, fillers). `analysis.R` fits
-mixed models with lme4 (Bates et al. 2015) and brms (Buerkner 2017).
+In a copy, a list is JSON in a cell; beside a .csv or .tsv file, `FILE-metadata.json` describes its columns as CSV on
+the Web (W3C 2015). Zenodo reads `.zenodo.json` of a deposited folder, other archives the fields of DataCite 4.5: what a
+bank does not state is left out. `analysis.R` fits mixed models with lme4 (Bates et al. 2015) and brms (Buerkner 2017).
 """
 
 from __future__ import annotations
@@ -113,13 +102,9 @@ def _csvw(path: Path, table: pa.Table, *, bom: bool) -> dict[str, Any]:
 
 
 def _datatype(kind: pa.DataType) -> str:
-    if pa.types.is_nested(kind):
-        return "json"
-    if pa.types.is_boolean(kind):
-        return "boolean"
-    if pa.types.is_integer(kind):
-        return "integer"
-    return "double" if pa.types.is_floating(kind) else "string"
+    t = pa.types
+    kinds = {"json": t.is_nested, "boolean": t.is_boolean, "integer": t.is_integer, "double": t.is_floating}
+    return next((name for name, is_kind in kinds.items() if is_kind(kind)), "string")
 
 
 def _tables(sources: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
@@ -134,7 +119,6 @@ def _tables(sources: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
 
 
 def export_deposit(bank: str | Path, out: str | Path, *, publisher: str = "", on_hub: str = "") -> list[Path]:
-    """Write the descriptions of a bank that archives read; return the files."""
     root = Path(bank)
     manifest = read_manifest(root)
     if lacking := [name for name in ("title", "authors", "published") if not manifest.get(name)]:

@@ -91,7 +91,7 @@ def _forced_choice(signature: Mapping[str, Any]) -> str:
 
 
 def eval_results(
-    manifest: Mapping[str, Any], summary: pd.DataFrame | None, *, repo_id: str, revision: str, url: str
+    manifest: Mapping[str, Any], summary: pd.DataFrame | None, repo_id: str, revision: str, url: str
 ) -> dict[str, str]:
     """Return Hub id -> YAML of its results, for every model that was scored from a commit of the Hub."""
     import yaml
@@ -108,6 +108,9 @@ def eval_results(
             if not is_on_hub(signature) or not len(rows):
                 continue
             [row] = rows.to_dict("records")
+            ends = f"{number(100 * row['low'])} to {number(100 * row['high'])}"
+            interval = "" if math.isnan(row["low"]) else f", 95% interval {ends}"
+            how = shown(signature_line(signature), limit=600)
             entry = EvalResultEntry(
                 dataset_id=repo_id,
                 task_id=task_id(corpus),
@@ -115,7 +118,7 @@ def eval_results(
                 dataset_revision=revision or None,
                 source_url=url,
                 source_name="pairbank",
-                notes=_notes(row, signature),
+                notes=f"accuracy in per cent of {method}, n = {row['n']}{interval}; {how}",
             )
             results.setdefault(model["model_id"], []).append(entry)
     return {
@@ -129,13 +132,6 @@ def is_on_hub(signature: Mapping[str, Any]) -> bool:
     model = signature["model"]
     named = re.fullmatch(r"[\w.-]+/[\w.-]+", str(model["model_id"]))
     return bool(named and re.fullmatch(r"[0-9a-f]{40}", str(model["revision"]))) and "imported" not in signature
-
-
-def _notes(row: Mapping[Any, Any], signature: Mapping[str, Any]) -> str:
-    low, high = (100 * row[name] for name in ("low", "high"))
-    interval = "" if math.isnan(low) else f", 95% interval {number(low)} to {number(high)}"
-    how = shown(signature_line(signature), limit=600)
-    return f"accuracy in per cent of {row['method']}, n = {row['n']}{interval}; {how}"
 
 
 def results_path(repo_id: str) -> str:

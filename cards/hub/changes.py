@@ -47,7 +47,6 @@ class RemoteFile:
     n_bytes: int
     etag: str
     """sha256 of a file in LFS, git's hash of another."""
-    is_lfs: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +91,6 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """What may be replaced."""
-
     files: Mapping[str, Collection[str]]
     """Path -> hashes of what this bank published there last."""
     vouched: Collection[str] = ()

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -60,7 +61,7 @@ class Repository:
         revision = str(info.sha)
         listed = self.api.list_repo_tree(self.repo_id, recursive=True, revision=revision, repo_type=self.kind)
         files = {
-            f.path: RemoteFile(n_bytes=f.size, etag=f.lfs.sha256 if f.lfs else f.blob_id, is_lfs=bool(f.lfs))
+            f.path: RemoteFile(n_bytes=f.size, etag=f.lfs.sha256 if f.lfs else f.blob_id)
             for f in listed
             if isinstance(f, RepoFile)
         }
@@ -92,8 +93,8 @@ class Repository:
         from huggingface_hub import CommitOperationAdd
 
         operations = [CommitOperationAdd(path, data) for path, data in content.items()]
-        words = {"commit_message": message, "commit_description": description}
-        commit = self.api.create_commit(self.repo_id, operations, repo_type=self.kind, create_pr=True, **words)
+        create = partial(self.api.create_commit, repo_type=self.kind, create_pr=True)
+        commit = create(self.repo_id, operations, commit_message=message, commit_description=description)
         return str(commit.pr_url)
 
 

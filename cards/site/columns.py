@@ -125,7 +125,6 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - JSON is any
 
 
 def write_chunk(path: Path, columns: Mapping[str, Any], **more: Any) -> None:  # noqa: ANN401 - JSON is any
-    """Write a file of columns of one length, and what else is to be read with them."""
     write_packed(path, {"columns": dict(columns), **more})
 
 

@@ -235,13 +235,11 @@ def _groups(items: _Rows) -> dict[str, pd.Categorical]:
     import pandas as pd
 
     names = [x for x in (*GROUPINGS, PARADIGM) if x in items.names and items.schema.field(x).type == pa.string()]
-    coded = {name: items.column(name).dictionary_encode() for name in names}
-    return {
-        name: pd.Categorical.from_codes(
-            pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
-        )
-        for name, column in coded.items()
-    }
+    groups = {}
+    for name, column in ((name, items.column(name).dictionary_encode()) for name in names):
+        codes = pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False)
+        groups[name] = pd.Categorical.from_codes(codes, column.dictionary.to_pylist())
+    return groups
 
 
 def _write_items(work: _Corpus, choice: BoolArray) -> None:

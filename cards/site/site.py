@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any, Literal
 from urllib.parse import unquote, urlsplit
 
+from pairbank.cards.bank import layout
 from pairbank.cards.bank.beside_tables import declared_in
-from pairbank.cards.bank.layout import SUMMARY, config_name, items_path, null_models, scores_path, signatures
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, may_publish, refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table, with_paradigms
@@ -30,7 +30,7 @@ from pairbank.cards.check import check_locked
 from pairbank.cards.site.columns import SUFFIX, write_packed, write_results
 from pairbank.cards.site.corpus_data import CorpusWritten, write_corpus
 from pairbank.cards.site.report_pages import write_reports
-from pairbank.cards.site.source import Source, manifest_of, open_source
+from pairbank.cards.site.source import Source, open_source
 from pairbank.errors import OutputError, PairbankError
 from pairbank.files import folder_beside, read_parquet, write_bytes
 from pairbank.scoring.api.layout import MethodLayout
@@ -105,7 +105,7 @@ def site_of(
     problems: Sequence[str] = (),
 ) -> Path:
     """Write the site as `write_site` does, of a bank that was checked and, if it is a folder, whose lock is held."""
-    manifest = manifest_of(source)
+    manifest = layout.read_manifest(source.path(layout.MANIFEST).parent)
     with _replaced(Path(out)) as staged:
         for file in (resources.files("pairbank.cards.site") / "app").iterdir():
             write_bytes(staged / file.name, file.read_bytes())
@@ -114,22 +114,21 @@ def site_of(
             corpus: write_corpus(staged, source, corpus, manifest, with_texts=corpus not in closed)
             for corpus in _in_order(manifest)
         }
-        slugs = _slugs(manifest, without=null_models(manifest))
+        slugs = _slugs(manifest, without=layout.null_models(manifest))
         has_scores = any(manifest["scores"].values())
-        summary = with_paradigms(read_parquet(source.path(SUMMARY)).to_pandas()) if has_scores else None
+        summary = with_paradigms(read_parquet(source.path(layout.SUMMARY)).to_pandas()) if has_scores else None
         results = write_results(staged, summary, corpora, slugs)
         reports = write_reports(staged, source, list(manifest.get("files", {})))
         name = name or (source.root.name if source.root else source.name)
         declared, revision = declared_in(manifest) | dict(features or {}), revision or source.revision
         facts = _facts(manifest, corpora, name=name, revision=revision, closed=closed, features=declared)
-        methods = (method for signature in signatures(manifest) for method in signature["methods"].items())
+        methods = (method for signature in layout.signatures(manifest) for method in signature["methods"].items())
         layouts = {method: definition["layout"] for method, definition in methods}
         facts["labels"] = method_labels({method: MethodLayout.from_dict(stated) for method, stated in layouts.items()})
         write_packed(staged / MANIFEST_PATH, facts | {"results": results, "reports": reports, "problems": problems})
-        for corpus in manifest["scores"]:
-            write_packed(
-                staged / "data" / "corpora" / config_name(corpus) / f"signatures{SUFFIX}", manifest["scores"][corpus]
-            )
+        for corpus, models in manifest["scores"].items():
+            folder = staged / "data" / "corpora" / layout.config_name(corpus)
+            write_packed(folder / f"signatures{SUFFIX}", models)
     return Path(out)
 
 
@@ -153,7 +152,8 @@ def _closed(source: Source, manifest: Mapping[str, Any]) -> set[str]:
     corpora = manifest["corpora"]
     closed = {name for name, facts in corpora.items() if not is_left_out(facts) and not may_publish(name, facts)}
     if closed and source.root:
-        refuse_quoted_texts(source.root, [(name, read_table(source.path(items_path(name)))) for name in sorted(closed)])
+        tables = ((name, read_table(source.path(layout.items_path(name)))) for name in sorted(closed))
+        refuse_quoted_texts(source.root, tables)
     return closed
 
 
@@ -176,8 +176,7 @@ def _facts(
     closed: set[str],
     features: Mapping[str, ModelFeatures],
 ) -> dict[str, Any]:
-    scores, nulls = manifest["scores"], null_models(manifest)
-    definitions = [method for signature in signatures(manifest) for method in signature["methods"].items()]
+    definitions = [method for signature in layout.signatures(manifest) for method in signature["methods"].items()]
     return {
         "format": FORMAT,
         "name": name,
@@ -186,10 +185,7 @@ def _facts(
         "pairbank": manifest.get("pairbank", ""),
         "command": manifest.get("command", ""),
         "corpora": [_corpus(corpus, manifest, is_closed=corpus in closed) for corpus in corpora],
-        "models": [
-            facts | ({"random": True} if facts["name"] in nulls else {})
-            for facts in _models(scores, features, {corpus: data.unread for corpus, data in corpora.items()})
-        ],
+        "models": _models(manifest, features, {corpus: data.unread for corpus, data in corpora.items()}),
         "prompted": any(definition["layout"]["options"] for _, definition in definitions),
         "methods": list(dict.fromkeys(method for data in corpora.values() for method in data.deltas)),
         "n_methods": len({method for method, _ in definitions}),
@@ -208,10 +204,10 @@ def _title(manifest: Mapping[str, Any], name: str) -> str:
 
 def _corpus(corpus: str, manifest: Mapping[str, Any], *, is_closed: bool) -> dict[str, Any]:
     facts = manifest["corpora"][corpus]
-    signatures = manifest["scores"].get(corpus, {})
+    models = manifest["scores"].get(corpus, {})
     return {
         "name": corpus,
-        "config": config_name(corpus),
+        "config": layout.config_name(corpus),
         "n_items": facts["n_items"],
         "version": facts.get("version") or "",
         "licence": (facts.get("source") or {}).get("licence") or "unknown",
@@ -219,35 +215,33 @@ def _corpus(corpus: str, manifest: Mapping[str, Any], *, is_closed: bool) -> dic
         "human": facts.get("human") or "",
         "tasks": facts.get("tasks") or [],
         "languages": facts.get("languages") or [],
-        "n_models": len(signatures),
-        "methods": list(signatures[min(signatures)]["methods"]) if signatures else [],
-        "scores": scores_path(corpus, min(signatures)).rsplit("/", 1)[0] if signatures else "",
+        "n_models": len(models),
+        "methods": list(models[min(models)]["methods"]) if models else [],
+        "scores": layout.scores_path(corpus, min(models)).rsplit("/", 1)[0] if models else "",
     }
 
 
 def _models(
-    scores: Mapping[str, Any], features: Mapping[str, ModelFeatures], unread: Mapping[str, Mapping[str, str]]
+    manifest: Mapping[str, Any], features: Mapping[str, ModelFeatures], unread: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, Any]]:
-    results: dict[str, dict[str, Any]] = {}
-    for corpus, slugs in sorted(scores.items()):
-        for _, signature in sorted(slugs.items()):
-            model = signature["model"]
-            if model["name"] in results:
-                continue
-            declared = find_features(model["name"], model_id=model["model_id"], corpus=corpus, given=features)
-            facts = {"name": model["name"], "id": model["model_id"], "format": model["prompt_format"]}
-            if declared is not None:
-                facts |= {"family": declared.family, "size": declared.size_billions * 1e9, "type": declared.type}
-            for text in (model["name"], model["model_id"], model["revision"]):
-                if step := _STEP.search(text):
-                    run = text[: step.start()] if text is not model["revision"] else model["model_id"]
-                    facts |= {"step": int(step[1]), "run": run}
-                    break
-            if lacking := {
-                name: by_model[model["name"]] for name, by_model in unread.items() if model["name"] in by_model
-            }:
-                facts["unread"] = lacking
-            results[model["name"]] = facts
+    nulls, results = layout.null_models(manifest), dict[str, dict[str, Any]]()
+    for corpus, slug in layout.tables(manifest):
+        model = manifest["scores"][corpus][slug]["model"]
+        if (name := model["name"]) in results:
+            continue
+        declared = find_features(name, model_id=model["model_id"], corpus=corpus, given=features)
+        facts = results[name] = {"name": name, "id": model["model_id"], "format": model["prompt_format"]}
+        if declared is not None:
+            facts |= {"family": declared.family, "size": declared.size_billions * 1e9, "type": declared.type}
+        for text in (name, model["model_id"], model["revision"]):
+            if step := _STEP.search(text):
+                run = text[: step.start()] if text is not model["revision"] else model["model_id"]
+                facts |= {"step": int(step[1]), "run": run}
+                break
+        if lacking := {other: by_model[name] for other, by_model in unread.items() if name in by_model}:
+            facts["unread"] = lacking
+        if name in nulls:
+            facts["random"] = True
     return [results[name] for name in sorted(results)]
 
 

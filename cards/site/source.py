@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from pairbank.cards.bank.layout import MANIFEST, read_manifest
+from pairbank.cards.bank.layout import MANIFEST
 from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
 
@@ -51,10 +50,6 @@ def open_source(source: str, revision: str | None = None) -> Source:
     # The snapshot's folder is named by the commit, also when the Hub cannot be reached and the cache answers.
     commit = _downloaded(source, MANIFEST, revision).parent.name
     return Source(name=source, commit=commit)
-
-
-def manifest_of(source: Source) -> dict[str, Any]:
-    return read_manifest(source.path(MANIFEST).parent)
 
 
 def _downloaded(name: str, relative: str, revision: str | None) -> Path:
