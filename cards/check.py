@@ -15,22 +15,9 @@ from typing import Any, Literal
 import pandas as pd
 import pyarrow.parquet as pq
 
+from pairbank.cards.bank import layout
 from pairbank.cards.bank.beside_tables import probe_problems
 from pairbank.cards.bank.check_tables import rating_problems, result_problems, table_problems
-from pairbank.cards.bank.layout import (
-    CARD,
-    CROISSANT,
-    PROMPTS,
-    RATINGS,
-    REPORTS,
-    bank_files,
-    data_files,
-    foreign_entries,
-    items_path,
-    probe_files,
-    read_manifest,
-    scores_path,
-)
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import licence_of, may_publish, text_columns
 from pairbank.cards.bank.tables import long_problems, read_summary
@@ -84,7 +71,7 @@ def check_locked(bank: str | Path, *, depth: Depth = "all", reports: Reports = "
     root = Path(bank)
     if is_unfinished(root):
         raise BankError(f"{root}: a change of this bank was cut off; run the command that was writing to it again")
-    manifest = read_manifest(root)
+    manifest = layout.read_manifest(root)
     _stop_at(root, list(_file_problems(root, manifest, reports)))
     if depth == "files":
         return manifest
@@ -92,7 +79,7 @@ def check_locked(bank: str | Path, *, depth: Depth = "all", reports: Reports = "
     _stop_at(root, [*results, *_card_problems(root, manifest)])
     if depth == "all":
         _stop_at(root, [*result_problems(root, manifest), *long_problems(root, manifest)])
-    _stop_at(root, [f"{CROISSANT}: {problem}" for problem in _croissant_problems(root, manifest)])
+    _stop_at(root, [f"{layout.CROISSANT}: {problem}" for problem in _croissant_problems(root, manifest)])
     return manifest
 
 
@@ -124,54 +111,55 @@ def listed(problems: Sequence[str]) -> str:
 
 
 def _file_problems(root: Path, manifest: Mapping[str, Any], reports: Reports) -> Iterator[str]:
-    if foreign := foreign_entries(root):
+    if foreign := layout.foreign_entries(root):
         yield from (f"{path}: a link, device or pipe, through which nothing is read" for path in foreign)
         return
     recorded: Mapping[str, str] = manifest.get("files", {})
-    present = set(bank_files(root))
+    present = set(layout.bank_files(root))
     if reports == "free":
         recorded = {path: digest for path, digest in recorded.items() if not _is_report(path)}
         present = {path for path in present if not _is_report(path)}
-    prompts = {path for path in recorded if path.startswith(f"{PROMPTS}/")}
-    expected = {*prompts, *data_files(manifest), *probe_files(manifest), CARD, *({CROISSANT} & recorded.keys())}
+    prompts = {path for path in recorded if path.startswith(f"{layout.PROMPTS}/")}
+    expected = {*prompts, *layout.data_files(manifest), *layout.probe_files(manifest), layout.CARD}
+    expected |= {layout.CROISSANT} & recorded.keys()
     yield from (f"{path}: missing" for path in sorted((expected | recorded.keys()) - present))
     yield from (f"{path}: not in the manifest" for path in sorted(present - recorded.keys()))
     known = sorted(path for path in present & recorded.keys() if not _is_report(path))
     yield from (f"{path}: no table that the manifest says the bank has" for path in known if path not in expected)
-    is_readable = CARD in recorded and not (expected - present)
-    if is_readable and sha256_of_file(root / CARD) != recorded[CARD]:
-        yield f"{CARD}: changed since the bank was written (its sha256 is not the manifest's)"
+    is_readable = layout.CARD in recorded and not (expected - present)
+    if is_readable and sha256_of_file(root / layout.CARD) != recorded[layout.CARD]:
+        yield f"{layout.CARD}: changed since the bank was written (its sha256 is not the manifest's)"
         yield from _card_problems(root, manifest)
-    for path in sorted((present & recorded.keys()) - {CARD}):
+    for path in sorted((present & recorded.keys()) - {layout.CARD}):
         if sha256_of_file(root / path) != recorded[path]:
             yield f"{path}: changed since the bank was written (its sha256 is not the manifest's)"
 
 
 def _is_report(path: str) -> bool:
-    return path.startswith(f"{REPORTS}/")
+    return path.startswith(f"{layout.REPORTS}/")
 
 
 def _card_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     try:
-        page = (root / CARD).read_bytes().decode("utf-8")
+        page = (root / layout.CARD).read_bytes().decode("utf-8")
         summary = read_summary(root)
     except UnicodeDecodeError as error:
-        yield f"{CARD}: not UTF-8 ({error.reason} at byte {error.start})"
+        yield f"{layout.CARD}: not UTF-8 ({error.reason} at byte {error.start})"
         return
     except BankError as error:
         yield str(error)
         return
     n_items = {corpus: facts["n_items"] for corpus, facts in manifest["corpora"].items()}
-    yield from (f"{CARD}: {problem}" for problem in figure_problems(page, summary, n_items, manifest.get(RATINGS, {})))
-    yield from _head_problems(page, manifest)
+    problems = figure_problems(page, summary, n_items, manifest.get(layout.RATINGS, {}))
+    yield from (f"{layout.CARD}: {problem}" for problem in (*problems, *_head_problems(page, manifest)))
 
 
 def _croissant_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the Croissant file says that is not so, and what it leaves out."""
-    if not (root / CROISSANT).is_file():
+    if not (root / layout.CROISSANT).is_file():
         return
     try:
-        stated = json.loads((root / CROISSANT).read_bytes().decode("utf-8"))
+        stated = json.loads((root / layout.CROISSANT).read_bytes().decode("utf-8"))
         listed_files = [file for file in stated["distribution"] if file["@type"] == "cr:FileObject"]
         files = {file["name"]: file.get("sha256") for file in listed_files if file["name"] != "repo"}
         sets = {entry["name"]: {str(field["name"]) for field in entry["field"]} for entry in stated["recordSet"]}
@@ -181,7 +169,7 @@ def _croissant_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str
     except (ValueError, TypeError, KeyError) as error:
         yield f"not a Croissant file of pairbank's ({type(error).__name__}: {str(error)[:80]})"
         return
-    hashes = {name: manifest["files"][name] for name in data_files(manifest)}
+    hashes = {name: manifest["files"][name] for name in layout.data_files(manifest)}
     yield from (f"{path} is not listed" for path in sorted(hashes.keys() - files.keys()))
     yield from (f"lists {path[:200]!r}, which the bank has not" for path in sorted(files.keys() - hashes.keys()))
     stale = (path for path in sorted(hashes.keys() & files.keys()) if files[path] != hashes[path])
@@ -202,32 +190,32 @@ def _head_problems(page: str, manifest: Mapping[str, Any]) -> Iterator[str]:
     try:
         head = yaml.safe_load(parts[1]) if len(parts) == 3 and not parts[0] else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        yield f"{CARD}: its YAML head cannot be read ({str(error).splitlines()[0]})"
+        yield f"its YAML head cannot be read ({str(error).splitlines()[0]})"
         return
     if not isinstance(head, dict):
-        yield f"{CARD}: no YAML head"
+        yield "no YAML head"
         return
     configs = head.get("configs") or []
     try:
         paths = [str(file["path"]) for config in configs for file in config["data_files"]]
     except (TypeError, KeyError):
-        yield f"{CARD}: its configs are none of pairbank's"
+        yield "its configs are none of pairbank's"
         return
-    if sorted(paths) != data_files(manifest):
-        yield f"{CARD}: its configs name {len(paths)} files, the bank has {len(data_files(manifest))}, or others"
+    if sorted(paths) != layout.data_files(manifest):
+        yield f"its configs name {len(paths)} files, the bank has {len(layout.data_files(manifest))}, or others"
     licences = head.get("license")
     expected = licences_of(manifest)
     if sorted(map(str, licences if isinstance(licences, list) else [licences])) != expected:
-        yield f"{CARD}: its licence is {licences!r}, expected {expected!r}, the licences of the manifest's corpora"
+        yield f"its licence is {licences!r}, expected {expected!r}, the licences of the manifest's corpora"
 
 
 def _holds_texts(root: Path, manifest: Mapping[str, Any], corpus: str) -> bool:
     import datasets
 
-    if corpus in manifest.get(RATINGS, {}):
+    if corpus in manifest.get(layout.RATINGS, {}):
         return True
     models = manifest["scores"].get(corpus, {})
-    paths = [items_path(corpus), *(scores_path(corpus, slug) for slug in models)]
+    paths = [layout.items_path(corpus), *(layout.scores_path(corpus, slug) for slug in models)]
     methods = {name: definition for signature in models.values() for name, definition in signature["methods"].items()}
     schemas = [pq.read_schema(root / path) for path in paths]
     return any(text_columns(datasets.Features.from_arrow_schema(schema), methods) for schema in schemas)

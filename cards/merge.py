@@ -16,19 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pairbank.cards.bank import layout
+from pairbank.cards.bank import layout, tables
 from pairbank.cards.bank.beside_tables import contradictions, declare, declared_in, united
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import is_left_out, lacks_licence
-from pairbank.cards.bank.tables import (
-    IDENTITY,
-    differing_keys,
-    read_summary,
-    read_table,
-    same_cells,
-    summary_of,
-    write_summary,
-)
 from pairbank.cards.bank.writing import refuse_other_folders, written_anew
 from pairbank.cards.check import check_locked, listed
 from pairbank.cards.hub.changes import LocalFile
@@ -49,10 +40,8 @@ VERSION_FACTS = ("version", "subset", "repair")
 class _Side:
     name: str
     root: Path
-    manifest: Mapping[str, Any] = field(default_factory=dict)
-    """Empty until its bank is locked."""
-    record: Mapping[str, Any] = field(default_factory=dict)
-    """What of it is known to be on the Hub."""
+    manifest: Mapping[str, Any] = field(default_factory=dict)  # empty until its bank is locked
+    record: Mapping[str, Any] = field(default_factory=dict)  # what of it is known to be on the Hub
 
 
 def merge_banks(first: str | Path, second: str | Path, *, out: str | Path, command: str = "") -> Path:
@@ -103,12 +92,13 @@ def _write_union(a: _Side, b: _Side, staged: Path, command: str) -> None:
                 (staged / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(side.root / path, staged / path)
     _copy_reports(a, b, staged)
-    if old := [frame for side in (a, b) if (frame := read_summary(side.root)) is not None]:
+    if old := [frame for side in (a, b) if (frame := tables.read_summary(side.root)) is not None]:
         # from which those of tables without texts are taken over
-        write_summary(staged / layout.SUMMARY, pd.concat(old, ignore_index=True).drop_duplicates([*IDENTITY]))
-    summary = summary_of(staged, manifest, {})
+        results = pd.concat(old, ignore_index=True).drop_duplicates([*tables.IDENTITY])
+        tables.write_summary(staged / layout.SUMMARY, results)
+    summary = tables.summary_of(staged, manifest, {})
     if summary is not None:
-        write_summary(staged / layout.SUMMARY, summary)
+        tables.write_summary(staged / layout.SUMMARY, summary)
     finish(staged, manifest, summary, command=command)
     if record := {**a.record, **b.record}:
         write_json(staged / layout.RECORD, record)
@@ -154,14 +144,14 @@ def _corpus_conflicts(a: _Side, b: _Side) -> Iterator[str]:
                 f"corpus {name!r}: texts in {whole.name}, left out in {other.name}; leave them out in both "
                 f"(pairbank strip {whole.name})"
             )
-        elif not differ and (result := _file_difference(layout.items_path(name), a, b, read_table)):
+        elif not differ and (result := _file_difference(layout.items_path(name), a, b, tables.read_table)):
             yield f"corpus {name!r}: {result}"
 
 
 def _table_conflicts(a: _Side, b: _Side) -> Iterator[str]:
     """Yield what is said differently of ratings, scores and probes that both banks hold."""
     for name in sorted(a.manifest.get(layout.RATINGS, {}).keys() & b.manifest.get(layout.RATINGS, {}).keys()):
-        if result := _file_difference(layout.ratings_path(name), a, b, read_table):
+        if result := _file_difference(layout.ratings_path(name), a, b, tables.read_table):
             yield f"corpus {name!r}, ratings: {result}"
     for kind, what in (("scores", "model"), (layout.PROBES, "probes of")):
         ours, theirs = a.manifest.get(kind, {}), b.manifest.get(kind, {})
@@ -201,12 +191,12 @@ def _form_conflicts(name: str, a: _Side, b: _Side) -> Iterator[str]:
     if ours["corpus"]["items_sha256"] != theirs["corpus"]["items_sha256"]:
         yield f"{where}: scored on different items ({ours['corpus']['n_items']} and {theirs['corpus']['n_items']})"
     hashes = [method_hashes(signature) for signature in (ours, theirs)]
-    if differ := differing_keys(*hashes):
+    if differ := tables.differing_keys(*hashes):
         yield f"{where}: method(s) {', '.join(differ)} in one only, or in another wording"
         return
     paths = (side.root / layout.scores_path(name, slug) for side, slug in zip((a, b), slugs, strict=True))
     features = [open_scored(path).features for path in paths]
-    if columns := differing_keys(*features):
+    if columns := tables.differing_keys(*features):
         yield f"{where}: column(s) {', '.join(columns)} in one only, or of another type"
 
 
@@ -233,11 +223,11 @@ def table_difference(a: datasets.Dataset, b: datasets.Dataset, name_a: str, name
     """Return in words the first difference between two tables; "" = they hold the same. No text is quoted."""
     if len(a) != len(b):
         return f"{len(a)} rows in {name_a}, {len(b)} in {name_b}"
-    if differ := differing_keys(a.features, b.features):
+    if differ := tables.differing_keys(a.features, b.features):
         return f"column(s) {', '.join(differ)} in one only, or of another type"
     for column in ("item_id", *(name for name in a.column_names if name != "item_id")):
         ours, theirs = (table.select_columns([column]).with_format("arrow")[:][column] for table in (a, b))
-        if same_cells(ours, theirs):
+        if tables.same_cells(ours, theirs):
             continue
         if column == "item_id":
             return f"other items, or in another order, in {name_a} than in {name_b}"

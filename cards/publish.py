@@ -196,7 +196,6 @@ def _title(manifest: Mapping[str, Any]) -> str:
 def bank_as_published(
     root: Path, manifest: Mapping[str, Any], repo_id: str, *, benchmark: bool = False
 ) -> dict[str, LocalFile]:
-    """Return the files of a bank by path, its card with the name that it has on the Hub."""
     hashes = {path: manifest["files"][path] for path in layout.data_files(manifest)}  # `check` has compared them
     bank = bank_in(root, manifest, read_summary(root))
     card, croissant = card_text(bank, hashes, name=repo_id), croissant_of(bank, hashes, name=repo_id)
@@ -280,7 +279,6 @@ class _Work:
         return dict(read_json(path)) if path.is_file() else {}
 
     def remember(self, url: str, value: Mapping[str, Any]) -> None:
-        """Note what was published, beside the bank, for the next time."""
         write_json(self.root / layout.RECORD, self.record | {url: value})
 
 

@@ -58,36 +58,26 @@ def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool
     proposals = with_retries(
         f"read the pull requests of {repo_id}", lambda: list(opened(repo_id, discussion_status="open"))
     )
-    merged: list[Mapping[str, Any]] = []
+    signatures: list[Mapping[str, Any]] = []
     reviewed = []
     for proposal in sorted(proposals, key=lambda proposal: proposal.num):
-        pull_request = _PullRequest(api=api, repo_id=repo_id, proposal=proposal, before=tuple(merged))
-        reviewed.append(_reviewed(pull_request, rescore, comment=comment, merge=merge))
-        if reviewed[-1].merged:
-            merged += pull_request.signatures
+        pull_request = _PullRequest(api=api, repo_id=repo_id, proposal=proposal, before=tuple(signatures))
+        verdict, merged = judged(partial(pull_request.verdict, rescore)), False
+        is_withdrawal = any(path.endswith(WITHDRAWN) for path in pull_request.changes)
+        if merge and verdict.accepted and not is_withdrawal:
+            verdict = judged(partial(pull_request.merged, verdict))
+            merged = verdict.accepted
+            signatures += pull_request.signatures if merged else []
+        if comment and pull_request.head:
+            verdict = pull_request.commented(verdict)
+        facts: dict[str, Any] = {
+            "number": proposal.num,
+            "title": proposal.title,
+            "author": proposal.author,
+            "url": proposal.url,
+        }
+        reviewed.append(Reviewed(**facts, verdict=verdict, is_withdrawal=is_withdrawal, merged=merged))
     return reviewed
-
-
-def _reviewed(pull_request: _PullRequest, rescore: int, *, comment: bool, merge: bool) -> Reviewed:
-    verdict = judged(lambda: pull_request.verdict(rescore))
-    is_withdrawal = any(path.endswith(WITHDRAWN) for path in pull_request.changes)
-    merged = False
-    if merge and verdict.accepted and not is_withdrawal:
-        accepted = verdict
-        verdict = judged(lambda: pull_request.merged(accepted))
-        merged = verdict.accepted
-    if comment and pull_request.head:
-        verdict = pull_request.commented(verdict)
-    proposal = pull_request.proposal
-    return Reviewed(
-        number=proposal.num,
-        title=proposal.title,
-        author=proposal.author,
-        url=proposal.url,
-        verdict=verdict,
-        is_withdrawal=is_withdrawal,
-        merged=merged,
-    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,12 +88,9 @@ class _PullRequest:
     before: tuple[Mapping[str, Any], ...]
     """Signatures of what was merged a moment ago: the store does not show it yet, but its names are taken."""
     signatures: list[Mapping[str, Any]] = field(default_factory=list)
-    head: str = ""
-    """Its newest commit; "" until it was read."""
-    changes: dict[str, str] = field(default_factory=dict)
-    """Path -> added, changed or removed."""
-    sizes: dict[str, int] = field(default_factory=dict)
-    """Path -> bytes of its files in folders that were opened."""
+    head: str = ""  # its newest commit; "" until it was read
+    changes: dict[str, str] = field(default_factory=dict)  # path -> added, changed or removed
+    sizes: dict[str, int] = field(default_factory=dict)  # path -> bytes of its files in folders that were opened
 
     @property
     def reference(self) -> str:

@@ -6,6 +6,7 @@ else writes them, so that submissions never conflict. Tables stay in their files
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -14,20 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairbank.cards import submissions
 from pairbank.cards.acceptance import opened
 from pairbank.cards.bank.layout import DISPUTED, INDEX, SUBMISSIONS, read_manifest, scores_path
 from pairbank.cards.bank.tables import differing_keys, same_cells, without_people
 from pairbank.cards.hub.repository import with_retries
-from pairbank.cards.submissions import (
-    other_owner,
-    reason_of,
-    record_path,
-    record_problems,
-    rounding,
-    table_problems,
-    text_beside,
-    tombstone,
-)
 from pairbank.cards.write import add_scores, remove_scores
 from pairbank.errors import PairbankError
 from pairbank.files import read_json, sha256_of_file, sha256_of_text, write_json
@@ -41,8 +33,7 @@ if TYPE_CHECKING:
 
 _KEPT = ("shown", "replication", "disputed")
 """States that stay until something changes; what is refused is looked at again each time."""
-_PATHS_AT_ONCE = 500
-"""That the Hub is asked about."""
+_PATHS_AT_ONCE = 500  # that the Hub is asked about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +71,16 @@ def build_store(root: str | Path, *, repo_id: str = "") -> list[State]:
 
     >>> build_store("shared-bank")  # doctest: +SKIP
     """
-    folder = Path(root)
-    known = _index(folder)
+    folder, known = Path(root), dict[str, State]()
+    with contextlib.suppress(PairbankError, TypeError, KeyError):
+        known = {state["path"]: State(**state) for state in read_json(folder / INDEX)}
     paths = sorted(file.relative_to(folder).as_posix() for file in (folder / SUBMISSIONS).rglob("*.parquet"))
     arrived = _arrivals(paths, known, repo_id)
     paths.sort(key=lambda path: (arrived[path], path))
-    gone = [path for path in paths if (folder / tombstone(path)).is_file()]
+    gone = [path for path in paths if (folder / submissions.tombstone(path)).is_file()]
     if shown_still := sorted({key for path in gone if (key := _shown_as(folder / path, folder))}):
         remove_scores(folder, shown_still, results="kept")
-    reasons = {path: text_beside(folder / path, "reason", beside=tombstone) for path in gone}
+    reasons = {path: submissions.text_beside(folder / path, "reason", beside=submissions.tombstone) for path in gone}
     set_aside = {path: _state(folder, path, "withdrawn", reason) for path, reason in reasons.items()}
     while True:
         build = _Build(folder=folder, known=known, arrived=arrived)
@@ -115,14 +107,7 @@ def build_store(root: str | Path, *, repo_id: str = "") -> list[State]:
 
 
 def _state(folder: Path, path: str, state: str, reason: str = "") -> State:
-    return State(path=path, submitter=text_beside(folder / path, "submitter"), state=state, reason=reason)
-
-
-def _index(folder: Path) -> dict[str, State]:
-    try:
-        return {state["path"]: State(**state) for state in read_json(folder / INDEX)}
-    except (PairbankError, TypeError, KeyError):
-        return {}
+    return State(path=path, submitter=submissions.text_beside(folder / path, "submitter"), state=state, reason=reason)
 
 
 def _arrivals(paths: Sequence[str], known: Mapping[str, State], repo_id: str) -> dict[str, int]:
@@ -177,15 +162,12 @@ def _with_disputes(states: Sequence[State]) -> tuple[list[State], dict[str, list
 
 
 class _Build:
-    """A store while it is built: what the bank shows, and what is new in it."""
-
     def __init__(self, *, folder: Path, known: Mapping[str, State], arrived: Mapping[str, int]) -> None:
         self.folder, self.known, self.arrived = folder, known, arrived
         self.manifest = read_manifest(folder)
         self.disputed_before = dict(self.manifest.get(DISPUTED, {}))
         self.new: dict[tuple[str, str], Scored] = {}
-        self.contested: dict[str, State] = {}
-        """Of two that arrived together and claim one name, both."""
+        self.contested: dict[str, State] = {}  # of two that arrived together and claim one name, both
         self._paths: dict[tuple[str, str], str] = {}
         self._forms: dict[str, datasets.Features] = {}
         self._parts: dict[str, Any] = {}
@@ -205,7 +187,7 @@ class _Build:
                 return replace(state, reason=reason)
             return self._placed(state, table)
         except Exception as error:  # noqa: BLE001 - nobody knows what a stranger's file may raise
-            return replace(state, reason=reason_of(error))
+            return replace(state, reason=submissions.reason_of(error))
 
     def _contest(self, path: str, table: Scored) -> None:
         """Set aside a table and a new one that arrived with it and has its name, where they are of two models."""
@@ -214,14 +196,15 @@ class _Build:
             if self.arrived[other] != self.arrived[path]:
                 continue
             manifest = {"scores": {corpus: {slug: rival.signature}}}
-            if reason := other_owner(table.signature, manifest):
+            if reason := submissions.other_owner(table.signature, manifest):
                 for one, both in ((path, other), (other, path)):
                     stated = f"it arrived together with {both}, which claims the name too ({reason})"
                     self.contested[one] = _state(self.folder, one, "disputed", stated)
 
     def _problems(self, file: Path, table: Scored) -> Iterator[str]:
         """Yield what is wrong with a table, or else which columns are not of the form that its config has."""
-        problems = [*table_problems(table, self.folder, self.manifest), *record_problems(file, table, self.manifest)]
+        problems = [*submissions.table_problems(table, self.folder, self.manifest)]
+        problems += submissions.record_problems(file, table, self.manifest)
         yield from problems
         if problems:
             return
@@ -256,7 +239,7 @@ class _Build:
             try:
                 table_summary(without_people(table))
             except Exception as error:  # noqa: BLE001 - nobody knows what a stranger's file may raise
-                states[path] = _state(self.folder, path, "refused", reason_of(error))
+                states[path] = _state(self.folder, path, "refused", submissions.reason_of(error))
         return states
 
 
@@ -267,7 +250,7 @@ def _seen(folder: Path, state: State, manifest: Mapping[str, Any]) -> str:
     corpus, model = (name.partition("@")[0] for name in state.path.split("/")[-3:-1])
     files = manifest["files"]
     shown = [files.get(path, "") for path in (f"scores/{corpus}/{model}.parquet", f"data/{corpus}/items.parquet")]
-    own = [folder / path for path in (state.path, record_path(state.path))]
+    own = [folder / path for path in (state.path, submissions.record_path(state.path))]
     hashes = [sha256_of_file(path) if path.is_file() else "" for path in own]
     return sha256_of_text(version("pairbank"), *hashes, *shown) if all(shown) else ""
 
@@ -294,7 +277,7 @@ def differences_of(a: Scored, b: Scored) -> tuple[dict[str, float], bool]:
 
     What one table lacks and the other has is beyond it. A written answer may flip where it was a near tie.
     """
-    allowed, largest, is_more = rounding(str(a.signature["model"]["dtype"])), dict[str, float](), False
+    allowed, largest, is_more = submissions.rounding(str(a.signature["model"]["dtype"])), dict[str, float](), False
     for method in a.methods:
         c = ScoreColumns(method)
         common = {*a.column_names} & {*b.column_names}

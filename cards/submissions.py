@@ -6,8 +6,7 @@ The files of a submission have names of their own and touch no others, so that t
 
     submissions/CORPUS@ITEMS/MODEL@REVISION/SUBMITTER-HASH.parquet   (.json: who, when, command, environment, signature)
 
-A table keeps all its methods in one file: its signature holds each method's definition and hash. Of a store on the Hub
-only the manifest and the items of one corpus are downloaded.
+Of a store on the Hub only the manifest and the items of one corpus are downloaded.
 """
 
 from __future__ import annotations
@@ -55,13 +54,10 @@ from pairbank.stats.wording import magnitude, whole
 WITHDRAWN = ".withdrawn.json"
 """Ending of the file that withdraws a submission."""
 SUBMITTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_TIMES_ROUNDING = 10
-"""A score that is computed again may differ by this many times what rounding does to a text."""
+_TIMES_ROUNDING = 10  # A score that is computed again may differ by this many times what rounding does to a text
 _MOST_NOTES = 12
-_MOST_NAMED = 8
-"""Items that one problem names."""
-_MOST_CHARACTERS = 1_000
-"""Of a reason why a submission is not accepted."""
+_MOST_NAMED = 8  # items that one problem names
+_MOST_CHARACTERS = 1_000  # of a reason why a submission is not accepted
 MOST_MODEL_BYTES = 10 * 10**9
 """Weights above this are not downloaded to score items again."""
 
@@ -513,7 +509,6 @@ def date_problem(stated: Any, manifest: Mapping[str, Any]) -> str:  # noqa: ANN4
 
 
 def hub_store(repo_id: str) -> tuple[Path, dict[str, Any]]:
-    """Return the folder of a store's manifest in the Hub's cache, and the manifest."""
     root = download(repo_id, MANIFEST, None).parent
     return root, read_manifest(root)
 

@@ -20,37 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from pairbank.builders.load import load_corpus
-from pairbank.cards.bank import layout
-from pairbank.cards.bank.beside_tables import (
-    declare,
-    drop_ratings,
-    settle_ratings,
-    take_probes,
-    take_ratings,
-    write_prompts,
-)
+from pairbank.cards.bank import beside_tables, layout, tables, writing
 from pairbank.cards.bank.check_tables import differing
 from pairbank.cards.bank.lock import locked_where_writable
 from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, locked, may_publish, refuse_quoted_texts
-from pairbank.cards.bank.tables import (
-    Results,
-    has_current_results,
-    read_summary,
-    read_table,
-    summary_of,
-    write_long,
-    write_summary,
-    write_table,
-)
-from pairbank.cards.bank.writing import (
-    Draft,
-    check_old_scores,
-    rewritten,
-    state_licences,
-    take_items,
-    take_scored,
-    written_anew,
-)
+from pairbank.cards.bank.writing import Draft
 from pairbank.cards.card.croissant import croissant_of
 from pairbank.cards.card.render import bank_in, card_text
 from pairbank.cards.check import check_locked
@@ -70,6 +44,7 @@ if TYPE_CHECKING:
     from pairbank.stats.scored_table.model_features import ModelFeatures
 
 
+Results = tables.Results
 Texts = Literal["all", "redistributable"]
 """Which corpora keep their texts: all, or those that a published bank may hold."""
 REPORT_NAME = re.compile(r"\w[\w.-]*")
@@ -150,23 +125,24 @@ def write_bank(
     except TypeError as error:
         kind = type(folder).__name__
         raise BankError(f"expected the bank's folder first, got {kind}: write_bank(FOLDER, scored=[scored])") from error
-    with rewritten(root) as staged:
+    with writing.rewritten(root) as staged:
         is_new = not (staged / layout.MANIFEST).is_file()
         empty: dict[str, Any] = {"corpora": {}, "scores": {}}
         manifest = empty if is_new else check_locked(root, depth="quick", reports="free")
         draft = Draft(root=staged, manifest=manifest)
         for items in several(corpora):
-            take_items(draft, load_corpus(items) if "item_id" not in getattr(items, "column_names", ()) else items)
+            is_loaded = "item_id" in getattr(items, "column_names", ())
+            writing.take_items(draft, items if is_loaded else load_corpus(items))
         for table in several(scored, tables=True):
-            take_scored(draft, table)
+            writing.take_scored(draft, table)
         if not draft.manifest["corpora"]:
             raise BankError(f"{root}: nothing to write; give at least one corpus or one scored table")
-        check_old_scores(draft)
-        take_ratings(draft, several(ratings))
-        settle_ratings(draft)
-        take_probes(draft.root, draft.manifest, several(probed))
-        declare(draft.manifest, features or {})
-        state_licences(draft.manifest, stated.get("licences") or {})
+        writing.check_old_scores(draft)
+        beside_tables.take_ratings(draft, several(ratings))
+        beside_tables.settle_ratings(draft)
+        beside_tables.take_probes(draft.root, draft.manifest, several(probed))
+        beside_tables.declare(draft.manifest, features or {})
+        writing.state_licences(draft.manifest, stated.get("licences") or {})
         message = {**stated, "authors": several(stated.get("authors", ()))}
         draft.manifest |= {
             name: message[name] for name in ("title", "authors", "contact", "published") if message.get(name)
@@ -188,7 +164,7 @@ def _named(reports: Report | Mapping[str, Report] | None) -> Mapping[str, Report
 def _write(
     draft: Draft, reports: Mapping[str, Report], *, texts: Texts, command: str = "", results: Results = "computed"
 ) -> None:
-    summary = summary_of(draft.root, draft.manifest, draft.scored, list(reports.values()), results=results)
+    summary = tables.summary_of(draft.root, draft.manifest, draft.scored, list(reports.values()), results=results)
     if results == "computed":
         _refuse_other_results(draft, summary)
     # beside the new state: what a killed writer leaves is removed with it
@@ -198,13 +174,13 @@ def _write(
             part.save(source / layout.REPORTS / name)
         _leave_out_texts(draft, texts, source)
         for name in draft.items:
-            write_table(draft.root / layout.items_path(name), draft.items_of(name))
+            tables.write_table(draft.root / layout.items_path(name), draft.items_of(name))
         for (corpus, slug), table in draft.scored.items():
             table.save(draft.root / layout.scores_path(corpus, slug))
         for name, judged in draft.ratings.items():
-            write_table(draft.root / layout.ratings_path(name), judged)
+            tables.write_table(draft.root / layout.ratings_path(name), judged)
         if summary is not None:
-            write_summary(draft.root / layout.SUMMARY, summary)
+            tables.write_summary(draft.root / layout.SUMMARY, summary)
         for name in reports:
             shutil.rmtree(draft.root / layout.REPORTS / name, ignore_errors=True)
             (draft.root / layout.REPORTS).mkdir(exist_ok=True)
@@ -214,8 +190,8 @@ def _write(
 
 def _refuse_other_results(draft: Draft, summary: pd.DataFrame | None) -> None:
     """Refuse a bank whose results are not those of its tables; one of another version may have others."""
-    old = read_summary(draft.root)
-    if old is None or summary is None or not has_current_results(draft.manifest):
+    old = tables.read_summary(draft.root)
+    if old is None or summary is None or not tables.has_current_results(draft.manifest):
         return
     before, now = (dict(iter(part.groupby(["corpus", "model"]))) for part in (old, summary))
     for corpus, slug in layout.tables(draft.manifest):
@@ -242,7 +218,7 @@ def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
         refuse_quoted_texts(root, [(name, table) for (name, _), table in full.items()])
     for name in out:
         corpora[name] = {**corpora[name], "texts": layout.LEFT_OUT}
-        drop_ratings(draft, name)
+        beside_tables.drop_ratings(draft, name)
     for (name, slug), table in full.items():
         if slug:
             signature = scores[name][slug]
@@ -260,7 +236,7 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
         if MODEL not in read_parquet(path, ()).column_names:
             read_scored(path).save(path)
     scored = {path: sha256_of_file(root / path) for path in paths}
-    write_long(root, manifest, scored)
+    tables.write_long(root, manifest, scored)
     before = manifest.get("command", "")
     manifest |= {
         "pairbank": version("pairbank"),
@@ -278,7 +254,7 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
     manifest.setdefault("history", [])
     if changes := list(_changes(manifest, known)):
         manifest["history"] = [*manifest["history"], {"pairbank": version("pairbank"), "changes": changes}]
-    write_prompts(root, manifest)
+    beside_tables.write_prompts(root, manifest)
     bank = bank_in(root, manifest, summary)
     write_text(root / layout.CARD, card_text(bank, hashes))
     write_text(root / layout.CROISSANT, croissant_of(bank, hashes))
@@ -290,18 +266,17 @@ def finish(root: Path, manifest: dict[str, Any], summary: pd.DataFrame | None, *
 def add_scores(
     folder: str | Path, scored: Iterable[Scored], *, disputed: Mapping[str, Sequence[str]] | None = None
 ) -> Path:
-    """Add scored tables to a bank, and read no other: of these the hashes are checked, and their results stay.
+    """Add scored tables to a bank, and read no other: of these the hashes are checked; results and reports stay.
 
-    `check_bank` computes those again. Reports in the bank stay as they are. `disputed` is what the manifest says of a
-    shared bank's submissions from here on.
+    `disputed` is what the manifest says of a shared bank's submissions from here on.
     """
     root = Path(folder)
-    with rewritten(root) as staged:
+    with writing.rewritten(root) as staged:
         manifest = check_locked(root, depth="files", reports="free")
         draft = Draft(root=staged, manifest=manifest)
         for table in scored:
-            take_scored(draft, table)
-        check_old_scores(draft)
+            writing.take_scored(draft, table)
+        writing.check_old_scores(draft)
         draft.manifest.pop(layout.DISPUTED, None)
         if disputed:
             draft.manifest[layout.DISPUTED] = disputed
@@ -312,12 +287,9 @@ def add_scores(
 def remove_scores(
     folder: str | Path, which: Iterable[tuple[str, str]], *, results: Results = "computed", command: str = ""
 ) -> Path:
-    """Remove models' scores and probes of corpora from a bank; results, card and manifest are made anew.
-
-    Reports in the bank stay as they are.
-    """
+    """Remove models' scores and probes of corpora from a bank; what is made of tables is made anew, but for reports."""
     root = Path(folder)
-    with rewritten(root) as staged:
+    with writing.rewritten(root) as staged:
         manifest = check_locked(root, depth="quick" if results == "computed" else "files", reports="free")
         draft = Draft(root=staged, manifest=manifest)
         for corpus, slug in which:
@@ -394,10 +366,10 @@ def strip_texts(bank: str | Path, out: str | Path, *, command: str = "") -> Path
     layout.refuse_newer(source, layout.read_manifest(source))
     if real_path(target) == real_path(source):
         raise BankError(f"{target} is not empty; choose a new folder for the bank without texts")
-    with locked_where_writable(source), written_anew(target, purpose="the bank without texts") as staged:
+    with locked_where_writable(source), writing.written_anew(target, purpose="the bank without texts") as staged:
         manifest = check_locked(source, reports="free")
         private = [name for name in manifest["corpora"] if not may_publish(name, manifest["corpora"][name])]
-        refuse_quoted_texts(source, [(n, read_table(source / layout.items_path(n))) for n in private])
+        refuse_quoted_texts(source, [(n, tables.read_table(source / layout.items_path(n))) for n in private])
         for path in (layout.MANIFEST, *layout.bank_files(source)):
             (staged / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / path, staged / path)

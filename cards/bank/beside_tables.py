@@ -282,7 +282,6 @@ def _checked(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _numbered(frame: pd.DataFrame) -> datasets.Dataset:
-    """Return ratings as a table of the bank's, raters by number: those that are numbers already keep theirs."""
     if not pd.api.types.is_integer_dtype(frame["rater"]):
         raters = Raters()
         frame = frame.assign(rater=[raters.number(who) for who in frame["rater"]])

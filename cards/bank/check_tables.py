@@ -20,18 +20,9 @@ import pyarrow.compute as pc
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.load import rating_features
 from pairbank.builders.schema.columns import COLUMNS
+from pairbank.cards.bank import layout, tables
 from pairbank.cards.bank.beside_tables import rating_facts
-from pairbank.cards.bank.layout import RATINGS, SUMMARY, items_path, ratings_path, scores_path, tables
 from pairbank.cards.bank.redistribution import LABELS, TEXTS, is_left_out
-from pairbank.cards.bank.tables import (
-    IDENTITY,
-    differing_keys,
-    has_current_results,
-    read_summary,
-    read_table,
-    same_cells,
-    without_people,
-)
 from pairbank.cards.bank.values import value_problems
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import SIDES
@@ -44,24 +35,21 @@ if TYPE_CHECKING:
     import datasets
 
 _LOG = logging.getLogger(__name__)
-_MOST_AT_ONCE = 100_000
-"""Rows of a table whose texts are read together; of more, column by column."""
-_CLOSE = 1e-5
-"""Rounding of a mean that the items have as float32."""
+_MOST_AT_ONCE = 100_000  # rows of a table whose texts are read together; of more, column by column
+_CLOSE = 1e-5  # rounding of a mean that the items have as float32
 
 _NUMBERS = ("value", "low", "high", "n", "n_excluded")
-_RELATIVE = 1e-6
-"""Other versions of numpy and scipy may add in another order."""
+_RELATIVE = 1e-6  # other versions of numpy and scipy may add in another order
 Row = Mapping[Any, Any]
 _SAME_IN_ALL_VERSIONS = ("accuracy", "raw_agreement", "pearson", "spearman")
 """Metrics whose value no version of the statistics has changed; their intervals may be others."""
 
 
 def rating_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
-    for corpus, facts in manifest.get(RATINGS, {}).items():
-        path = ratings_path(corpus)
+    for corpus, facts in manifest.get(layout.RATINGS, {}).items():
+        path = layout.ratings_path(corpus)
         try:
-            items, ratings = read_table(root / items_path(corpus)), read_table(root / path)
+            items, ratings = tables.read_table(root / layout.items_path(corpus)), tables.read_table(root / path)
         except BankError as error:
             yield str(error)
             continue
@@ -102,10 +90,9 @@ def _problems(ratings: pd.DataFrame, items: datasets.Dataset, facts: Mapping[str
 def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield every row of the results that the tables do not give, that is missing, or that stands there twice.
 
-    Results of an earlier version of the statistics are held to what no version has changed; what this version would
-    compute otherwise is logged.
+    Of an earlier version of the statistics, what this one computes otherwise is logged, if versions may differ in it.
     """
-    summary = read_summary(root)
+    summary = tables.read_summary(root)
     if summary is None:
         return
     if (version := manifest.get("statistics", 1)) > STATISTICS_VERSION:
@@ -117,17 +104,17 @@ def result_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
         return
     known = _by_identity(summary)
     if len(known) < len(summary):
-        yield f"{SUMMARY}: {len(summary) - len(known)} row(s) occur twice"
+        yield f"{layout.SUMMARY}: {len(summary) - len(known)} row(s) occur twice"
     by_table: dict[tuple[str, ...], dict[tuple[str, ...], Row]] = {}
     for key, row in known.items():
         by_table.setdefault(key[:2], {})[key] = row
-    present, stale = set(), None if has_current_results(manifest) else list[str]()
-    for corpus, slug in tables(manifest):
-        table = open_scored(root / scores_path(corpus, slug))
+    present, stale = set(), None if tables.has_current_results(manifest) else list[str]()
+    for corpus, slug in layout.tables(manifest):
+        table = open_scored(root / layout.scores_path(corpus, slug))
         present.add((table.model, corpus))
         yield from _differences(table, by_table.get((table.model, corpus), {}), stale)
     for model, corpus in sorted({(key[0], key[1]) for key in known} - present):
-        yield f"{SUMMARY}: results of {model} on {corpus!r}, which the bank has no scores of"
+        yield f"{layout.SUMMARY}: results of {model} on {corpus!r}, which the bank has no scores of"
     if stale:
         _LOG.warning(
             "%s: the results are of version %d of the statistics; version %d computes %d number(s) otherwise, as %s. "
@@ -150,14 +137,14 @@ def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row], stale: list
     from pairbank.stats.report.report import table_summary
 
     lost = "human_good" not in table.column_names
-    table = without_people(table) if lost else table
+    table = tables.without_people(table) if lost else table
     try:
         computed = table_summary(table)
     except BankError as error:
         yield f"scores of {table.model} on {table.corpus!r}: {error}"
         return
     if not ours and len(computed):  # sentences by region alone are no choice, and have none
-        yield f"{SUMMARY}: no results of {table.model} on {table.corpus!r}"
+        yield f"{layout.SUMMARY}: no results of {table.model} on {table.corpus!r}"
         return
     if lost:  # numbers on people were computed from judgments that the table no longer has
         again = _by_identity(computed)
@@ -169,11 +156,11 @@ def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row], stale: list
         problems = [text for key, row in both for text in _unlike(key, row, again[key], ("value", "n"))]
     else:
         problems = differing(pd.DataFrame(list(ours.values())), computed)
-    yield from (f"{SUMMARY}: {problem}" for problem in problems)
+    yield from (f"{layout.SUMMARY}: {problem}" for problem in problems)
 
 
 def _by_identity(frame: pd.DataFrame) -> dict[tuple[str, ...], Row]:
-    return {tuple(str(row[name] or "") for name in IDENTITY): row for row in frame.to_dict("records")}
+    return {tuple(str(row[name] or "") for name in tables.IDENTITY): row for row in frame.to_dict("records")}
 
 
 def _unlike(key: tuple[str, ...], old: Row, new: Row, names: Sequence[str] = _NUMBERS) -> Iterator[str]:
@@ -202,8 +189,7 @@ class _Whole:
         return _texts_sha256(self.items)
 
 
-_kept_whole = functools.lru_cache(maxsize=2)(_Whole)
-"""For many submissions to one corpus."""
+_kept_whole = functools.lru_cache(maxsize=2)(_Whole)  # for many submissions to one corpus
 
 
 def _texts_sha256(items: datasets.Dataset | Scored) -> str:
@@ -219,7 +205,7 @@ def _corpus_problems(
     root: Path, corpus: str, facts: Mapping[str, Any], signatures: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
     try:
-        items = read_table(root / items_path(corpus))
+        items = tables.read_table(root / layout.items_path(corpus))
     except BankError as error:
         yield str(error)
         return
@@ -229,7 +215,7 @@ def _corpus_problems(
     first: tuple[str, datasets.Features] | None = None
     whole = _Whole(items)
     for slug, signature in sorted(signatures.items()):
-        path = scores_path(corpus, slug)
+        path = layout.scores_path(corpus, slug)
         try:
             scored = open_scored(root / path)
         except BankError as error:
@@ -247,7 +233,7 @@ def submission_problems(scored: Scored, items: datasets.Dataset, facts: Mapping[
 
 
 def _item_problems(corpus: str, facts: Mapping[str, Any], items: datasets.Dataset) -> Iterator[str]:
-    path = items_path(corpus)
+    path = layout.items_path(corpus)
     kinds = {column.name: column.type for column in COLUMNS}
     expected = [name for name in (*kinds, "flags") if name in LABELS or not is_left_out(facts)]
     if missing := [name for name in expected if name not in items.column_names]:
@@ -297,7 +283,7 @@ def _scored_problems(
     if len(scored) != scored.signature["corpus"]["n_items"]:
         yield f"{len(scored)} rows, its signature says {scored.signature['corpus']['n_items']}"
         return
-    if first and (differ := differing_keys(scored.features, first[1])):
+    if first and (differ := tables.differing_keys(scored.features, first[1])):
         yield f"column(s) {', '.join(differ)} differ from {first[0]}; one config has one form"
     yield from _text_problems(scored, ids, items, facts)
     for method, definition in scored.signature["methods"].items():
@@ -319,7 +305,7 @@ def _text_problems(scored: Scored, ids: pa.Array, items: _Whole, facts: Mapping[
         own = scored.arrow(names)
         for name in names:
             theirs = items.table[name] if is_whole else items.table[name].take(places)
-            if not own[name].equals(theirs) and not same_cells(own[name], theirs):
+            if not own[name].equals(theirs) and not tables.same_cells(own[name], theirs):
                 yield f"column {name} is not that of the items"
                 return
     if is_left_out(facts):

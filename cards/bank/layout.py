@@ -136,10 +136,7 @@ def bank_files(root: Path) -> list[str]:
 
 
 def foreign_entries(root: Path) -> list[str]:
-    """Return what is in a bank and is neither a folder nor a file of its own: links, devices, pipes.
-
-    A link could lead out of the bank, and what it leads to would be copied or published with it.
-    """
+    """Return what is neither a folder nor a file: links (what they lead to would be published), devices, pipes."""
     return sorted(path for path, mode in _entries(root) if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode))
 
 
@@ -195,10 +192,7 @@ def refuse_newer(root: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def compact(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a manifest as its file has it: what thousands of signatures repeat stands there once.
-
-    A bank of 8,000 tables would else have a manifest of 50 MB, and whoever reads one table of it downloads that first.
-    """
+    """Return a manifest as its file has it: parts of signatures once (50 MB less for a bank of 8,000 tables)."""
     if sum(map(len, manifest["scores"].values())) <= MANY_TABLES:
         return manifest
     parts: dict[str, Any] = {}

@@ -13,7 +13,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,22 +46,12 @@ class Holder:
         return f"process {self.pid} on {self.host.split()[0]}, since {self.since}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lock:
-    path: Path
-    holder: Holder
-
-    def check(self) -> None:
-        if (now := _holder(self.path)) != self.holder:
-            raise BankError(
-                f"{self.path.parent}: the lock of this bank was taken over ({now or 'nobody holds it now'}) while this "
-                "process stood still; nothing was written, run it again"
-            )
-
-
 @contextlib.contextmanager
-def locked(root: Path) -> Iterator[Lock]:
-    """Hold a bank's lock during a block; the folder is made where there is none, and goes again if it stays empty."""
+def locked(root: Path) -> Iterator[Callable[[], None]]:
+    """Hold a bank's lock during a block; the folder is made where there is none, and goes again if it stays empty.
+
+    What is yielded raises an error where another process has taken the lock over.
+    """
     missing = [folder for folder in (root, *root.parents) if not folder.exists()]
     path, token, stop = root / LOCK, secrets.token_hex(8), threading.Event()
 
@@ -79,10 +69,17 @@ def locked(root: Path) -> Iterator[Lock]:
             with contextlib.suppress(OSError):
                 os.utime(path)
 
+    def check() -> None:
+        if (now := _holder(path)) != holder:
+            raise BankError(
+                f"{root}: the lock of this bank was taken over ({now or 'nobody holds it now'}) while this "
+                "process stood still; nothing was written, run it again"
+            )
+
     with cleaned_up(give_back):
-        lock = Lock(path=path, holder=_acquired(path, token))
+        holder = _acquired(path, token)
         threading.Thread(target=touch, daemon=True).start()
-        yield lock
+        yield check
 
 
 def locked_where_writable(root: Path) -> contextlib.AbstractContextManager[object]:

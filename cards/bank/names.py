@@ -48,10 +48,6 @@ def twin_of(model: Mapping[str, Any], others: Mapping[str, str]) -> str:
 
 
 def file_twin(name: str, others: Iterable[str]) -> str:
-    """Return which of other names is one file with a name where case or composed letters do not count; "" = none.
-
-    >>> file_twin("GPT2", ["gpt2", "opt"]), file_twin("gpt2", ["gpt2", "opt"])
-    ('gpt2', '')
-    """
+    """Return which of other names is one file with a name where case or composed letters do not count; "" = none."""
     folded = unicodedata.normalize("NFC", name).casefold()
     return next((o for o in others if o != name and unicodedata.normalize("NFC", o).casefold() == folded), "")

@@ -139,11 +139,6 @@ def same_cells(a: pa.ChunkedArray, b: pa.ChunkedArray) -> bool:
 
 
 def differing_keys(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
-    """Return the keys of two tables, sorted, that one lacks or that have another value.
-
-    >>> differing_keys({"a": 1, "b": 2}, {"b": 3, "c": 4})
-    ['a', 'b', 'c']
-    """
     return sorted(key for key in a.keys() | b.keys() if a.get(key) != b.get(key))
 
 

@@ -33,13 +33,10 @@ from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import method_hashes
 from pairbank.stats.wording import whole
 
-_CLOSE = 1e-9
-"""Rounding of good - bad, and of sums of log-probabilities."""
-_ABOVE_ZERO_NATS = 1e-6
-"""Rounding of the log-probability of a certain answer."""
+_CLOSE = 1e-9  # rounding of good - bad, and of sums of log-probabilities
+_ABOVE_ZERO_NATS = 1e-6  # rounding of the log-probability of a certain answer
 _MOST_NATS_PER_TOKEN = 1e4
-_LARGEST = 1e7
-"""A score further from 0 than this is none, in whatever unit."""
+_LARGEST = 1e7  # A score further from 0 than this is none, in whatever unit
 _MOST_TOKENS_PER_BYTE = 8
 _FLAG = re.compile(r"[a-z][a-z0-9_]{0,40}(:[a-z][a-z0-9_]{0,40})?")
 _POWERS = {"mean_logprob": 1.0, "slln_lp": SLLN_EXPONENT}
@@ -304,10 +301,9 @@ def _differing(name: str, stated: FloatArray, made: FloatArray, what: str, *, at
 
 
 def definition_problems(signature: Mapping[str, Any]) -> Sequence[str]:
-    """Return methods whose definition is not what its hash says, or not that of this version of pairbank.
+    """Return methods whose definition is not what its hash says: a prompt's own, or that of this version of pairbank.
 
-    A method that is defined by its own prompt must have the hash of that prompt. One of pairbank's name and hash must
-    be pairbank's; one of pairbank's name, made by this version, must have its hash.
+    One of pairbank's name and hash must be pairbank's; one of pairbank's name, made by this version, has its hash.
     """
     if "imported" in signature:
         return ()

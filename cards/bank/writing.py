@@ -14,7 +14,7 @@ import logging
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.cards.bank import layout
-from pairbank.cards.bank.lock import LOCK, Lock, locked, remove_leftovers
+from pairbank.cards.bank.lock import LOCK, locked, remove_leftovers
 from pairbank.cards.bank.names import file_twin
 from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
 from pairbank.cards.bank.tables import read_items, same_cells
@@ -65,7 +65,7 @@ def rewritten(root: Path) -> Iterator[Path]:
 
     A folder that is new or empty yields an empty one. If the block ends with an error, the bank stays as it was.
     """
-    with _staged(root) as (staged, lock):
+    with _staged(root) as (staged, check):
         if (root / layout.MANIFEST).is_file():
             layout.refuse_newer(root, layout.read_manifest(root))
         for path in (layout.MANIFEST, *layout.bank_files(root)):
@@ -76,25 +76,25 @@ def rewritten(root: Path) -> Iterator[Path]:
                 except OSError:  # a file system without hard links
                     shutil.copyfile(root / path, staged / path)
         yield staged
-        _commit(root, lock)
+        _commit(root, check)
 
 
 @contextlib.contextmanager
 def written_anew(root: Path, *, purpose: str) -> Iterator[Path]:
     """Yield an empty folder; what the block puts there becomes the bank, where there is none but the very same."""
-    with _staged(root) as (staged, lock):
+    with _staged(root) as (staged, check):
         yield staged
         if not (root / layout.MANIFEST).is_file():
-            _commit(root, lock)
+            _commit(root, check)
         elif (root / layout.MANIFEST).read_bytes() != (staged / layout.MANIFEST).read_bytes():
             raise BankError(f"{root} is not empty; choose a new folder for {purpose}")
 
 
 @contextlib.contextmanager
-def _staged(root: Path) -> Iterator[tuple[Path, Lock]]:
+def _staged(root: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
     with errors_named(root):
         refuse_other_folders(root)
-    with errors_named(root), locked(root) as lock:
+    with errors_named(root), locked(root) as check:
         if is_unfinished(root):
             _LOG.warning("%s: completing a change that was cut off", root)
             _move(root)
@@ -105,11 +105,11 @@ def _staged(root: Path) -> Iterator[tuple[Path, Lock]]:
         staged = root / WRITING / _NEW
         with cleaned_up(lambda: None if is_unfinished(root) else shutil.rmtree(root / WRITING, ignore_errors=True)):
             staged.mkdir(parents=True)
-            yield staged, lock
+            yield staged, check
 
 
-def _commit(root: Path, lock: Lock) -> None:
-    lock.check()
+def _commit(root: Path, check: Callable[[], None]) -> None:
+    check()
     for path in (root / WRITING / _NEW).rglob("*"):  # on the disk before any takes the place of an old one
         if stat.S_ISREG(path.lstat().st_mode):
             with path.open("rb") as file:

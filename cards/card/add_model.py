@@ -119,11 +119,7 @@ def _columns(name: str, definition: Mapping[str, Any]) -> list[str]:
     if layout.get("readout") == "decision" and layout["kind"] != "rating":
         return [str(column) for column in definition.get("imported", {}).get("columns") or (name,)]
     if layout.get("presentations") and layout["kind"] != "rating":
-        return [
-            f"{name}:{presentation}:{option}"
-            for presentation in layout["presentations"]
-            for option in layout["options"]
-        ]
+        return [f"{name}:{shown}:{option}" for shown in layout["presentations"] for option in layout["options"]]
     return [f"{name}_good", f"{name}_bad"]
 
 

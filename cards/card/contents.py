@@ -107,11 +107,7 @@ def columns_in(path: Path) -> dict[str, str]:
 
 
 def type_name(kind: pa.DataType) -> str:
-    """Return what a type is called on the card.
-
-    >>> type_name(pa.float64()), type_name(pa.list_(pa.string()))
-    ('float64', 'list<string>')
-    """
+    """Return what a type is called on the card: `float64`, `list<string>`."""
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return f"list<{type_name(kind.value_type)}>"
     return TYPES.get(str(kind), str(kind))
@@ -227,12 +223,9 @@ def dictionary(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) ->
 
 
 def described(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> dict[str, Entry]:
-    results = {
-        name: Entry(column=name, type="", unit=unit, meaning=meaning)
-        for name, (unit, meaning) in (RATINGS if manifest.get("ratings") else {}).items()
-    }
-    if manifest.get(LONG):
-        results |= {name: Entry(column=name, type="", unit="", meaning=what) for name, what in LONG_COLUMNS.items()}
+    columns = dict(RATINGS) if manifest.get("ratings") else {}
+    columns |= {name: ("", meaning) for name, meaning in LONG_COLUMNS.items()} if manifest.get(LONG) else {}
+    results = {name: Entry(column=name, type="", unit=unit, meaning=what) for name, (unit, what) in columns.items()}
     for column in dictionary(manifest, contents):
         if column.column.startswith(f"{METHOD}_"):
             names = (column.column.replace(METHOD, method, 1) for method in column.where)
@@ -266,11 +259,8 @@ def _scores(manifest: Mapping[str, Any], contents: Mapping[str, Contents]) -> It
             continue
         methods = models[min(models)]["methods"]
         declared = {name: definition.get("columns", ()) for name, definition in methods.items()}
-        owners = {
-            column: method
-            for method, columns in columns_of(methods, held.scored, declared=declared).items()
-            for column in columns
-        }
+        owned = columns_of(methods, held.scored, declared=declared)
+        owners = {column: method for method, columns in owned.items() for column in columns}
         for name, kind in held.scored.items():
             if name in owners:
                 key, where = _of_method(name, kind, owners[name], methods[owners[name]]), owners[name]

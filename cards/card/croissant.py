@@ -17,17 +17,7 @@ from urllib.parse import quote
 from pairbank.builders.sources.source import entries as entries_in
 from pairbank.builders.sources.source import references
 from pairbank.cards.bank.layout import signatures
-from pairbank.cards.card.contents import (
-    SUMMARY,
-    TAGS,
-    THIS_BANK,
-    WORDS,
-    Bank,
-    Entry,
-    configs_of,
-    described,
-    pretty_name,
-)
+from pairbank.cards.card import contents
 from pairbank.cards.card.tables import languages_of, licence_id
 from pairbank.errors import spelt_out
 from pairbank.files import sha256_of_text
@@ -42,7 +32,7 @@ DATA_TYPES = {"bool": "sc:Boolean", "float32": "sc:Float", "float64": "sc:Float"
 """Type on the card -> Croissant's; integers and texts go by their names' beginnings."""
 SPDX = {"apache-2.0": "Apache-2.0", "mit": "MIT", "odc-by": "ODC-By-1.0"}
 SPLIT = "split"
-CROISSANT: Mapping[str, str] = WORDS["croissant"]
+CROISSANT: Mapping[str, str] = contents.WORDS["croissant"]
 CONTEXT: Mapping[str, Any] = json.loads(
     (resources.files("pairbank.cards.card") / "templates" / "croissant_context.json").read_text(encoding="utf-8")
 )
@@ -50,15 +40,7 @@ CONTEXT: Mapping[str, Any] = json.loads(
 PLL_CITES = {"original": "salazar2020masked", "within_word_l2r": "kauf2023better"}
 """Work to cite for each way of scoring with a masked model."""
 
-SIZES = (
-    (1_000, "n<1K"),
-    (10_000, "1K<n<10K"),
-    (100_000, "10K<n<100K"),
-    (1_000_000, "100K<n<1M"),
-    (10_000_000, "1M<n<10M"),
-    (100_000_000, "10M<n<100M"),
-    (1_000_000_000, "100M<n<1B"),
-)
+SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
 _CREATIVE_COMMONS = ("cc0-1.0", "cc-by-2.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0")
 LICENCES = frozenset([*_CREATIVE_COMMONS, "cc-by-nc-sa-4.0", "apache-2.0", "mit", "odc-by", "other", "unknown"])
 """Licence ids that the Hub takes; another one is `other` in the head and stands in full on the page."""
@@ -69,11 +51,11 @@ SINGLE = ("sentence",)
 _HUB_DATASET = re.compile(r"https://huggingface\.co/datasets/([\w.-]+/[\w.-]+)/?")
 
 
-def croissant_of(bank: Bank, hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
+def croissant_of(bank: contents.Bank, hashes: Mapping[str, str], *, name: str = contents.THIS_BANK) -> str:
     """Return croissant.json; `name` is that of the bank on the Hub, and `hashes` are of its data files, by path."""
     manifest, corpora = bank.manifest, bank.manifest["corpora"]
-    on_hub, entries_by_name = "" if name == THIS_BANK else name, described(manifest, bank.contents)
-    configs = configs_of(manifest, hashes)
+    on_hub, entries_by_name = "" if name == contents.THIS_BANK else name, contents.described(manifest, bank.contents)
+    configs = contents.configs_of(manifest, hashes)
     citation = "\n\n".join(bibtex_of(manifest, on_hub=on_hub))
     makers = [{"@type": "sc:Person", "name": shown(author, limit=200)} for author in manifest.get("authors", [])]
     n_models = len({slug for models in manifest["scores"].values() for slug in models})
@@ -83,10 +65,10 @@ def croissant_of(bank: Bank, hashes: Mapping[str, str], *, name: str = THIS_BANK
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
         "conformsTo": list(CONFORMS_TO),
-        "name": shown(pretty_name(manifest), limit=200),
+        "name": shown(contents.pretty_name(manifest), limit=200),
         "description": CROISSANT["description"].format(n_items=n_items, n_corpora=len(corpora), n_models=n_models),
         **({"creator": makers} if makers else {}),
-        "keywords": list(TAGS),
+        "keywords": list(contents.TAGS),
         "inLanguage": [shown(tag, limit=40) for tag in languages],
         "license": sorted({_licence(name, facts) for name, facts in corpora.items()}),
         "citeAs": "\n".join(spelt_out(line) for line in citation.splitlines()),
@@ -109,7 +91,7 @@ def _licence(corpus: str, facts: Mapping[str, Any]) -> str:
     return f"https://spdx.org/licenses/{SPDX.get(known, known.upper())}.html"
 
 
-def _responsible_use(bank: Bank) -> dict[str, Any]:
+def _responsible_use(bank: contents.Bank) -> dict[str, Any]:
     corpora = bank.manifest["corpora"]
     judged = [
         f"{shown(corpus)}: {judged.n_items:,} items judged{f' on {shown(judged.scale)}' if judged.scale else ''}"
@@ -122,6 +104,7 @@ def _responsible_use(bank: Bank) -> dict[str, Any]:
         {f"{shown(str(m['model_id']))}@{shown(str(m['revision']))}, pairbank {version}" for m, version in signed}
     )
     human = [f"{shown(name)}: {shown(str(facts['human']))}" for name, facts in corpora.items() if facts.get("human")]
+    unsuitable = [f"Not for: {text}" for text in contents.WORDS["unsuitable"]]
     return {
         "rai:dataCollection": CROISSANT["collection"],
         "rai:dataCollectionType": ["Secondary Data analysis", *(["Experiments"] if judged else [])],
@@ -129,17 +112,17 @@ def _responsible_use(bank: Bank) -> dict[str, Any]:
         "rai:dataAnnotationProtocol": [CROISSANT["annotation"], *human],
         **({"rai:annotationsPerItem": "; ".join(judged)} if judged else {}),
         **({"rai:machineAnnotationTools": models} if models else {}),
-        "rai:dataUseCases": [*WORDS["intended"], *(f"Not for: {text}" for text in WORDS["unsuitable"])],
-        "rai:dataLimitations": WORDS["limitations"],
-        "rai:dataBiases": WORDS["biases"],
-        "rai:dataSocialImpact": " ".join(WORDS["impact"]),
+        "rai:dataUseCases": [*contents.WORDS["intended"], *unsuitable],
+        "rai:dataLimitations": contents.WORDS["limitations"],
+        "rai:dataBiases": contents.WORDS["biases"],
+        "rai:dataSocialImpact": " ".join(contents.WORDS["impact"]),
         "rai:hasSyntheticData": bool(models),
-        "rai:personalSensitiveInformation": WORDS["sensitive"],
+        "rai:personalSensitiveInformation": contents.WORDS["sensitive"],
         "rai:dataReleaseMaintenancePlan": CROISSANT["maintenance"],
     }
 
 
-def _provenance(bank: Bank) -> dict[str, Any]:
+def _provenance(bank: contents.Bank) -> dict[str, Any]:
     """Return what the bank was made from and how, in the words of PROV: its corpora, and a step per stage."""
     sources = []
     for name, facts in bank.manifest["corpora"].items():
@@ -198,7 +181,9 @@ def _paths(config: Mapping[str, Any]) -> list[str]:
     return [str(file["path"]) for file in config["data_files"]]
 
 
-def _record_set(config: Mapping[str, Any], columns: Mapping[str, str], known: Mapping[str, Entry]) -> dict[str, Any]:
+def _record_set(
+    config: Mapping[str, Any], columns: Mapping[str, str], known: Mapping[str, contents.Entry]
+) -> dict[str, Any]:
     """Return a config as a record set: of one file, or of all its splits with the split's name in a field."""
     name, paths = str(config["config_name"]), _paths(config)
     root = quote(name)
@@ -216,12 +201,12 @@ def _record_set(config: Mapping[str, Any], columns: Mapping[str, str], known: Ma
     return {"@type": "cr:RecordSet", "@id": root, "name": name, "description": config_text, "field": fields}
 
 
-def _field(root: str, column: str, kind: str, where: Mapping[str, Any], known: Entry | None) -> dict[str, Any]:
+def _field(root: str, column: str, kind: str, where: Mapping[str, Any], known: contents.Entry | None) -> dict[str, Any]:
     inner = kind.removeprefix("list<").removesuffix(">")
     data_type = DATA_TYPES.get(inner, "sc:Integer" if inner.startswith(("int", "uint")) else "sc:Text")
     reported = f"{known.meaning}{f' ({known.unit})' if known.unit else ''}" if known else ""
     if root == "summary":
-        reported = SUMMARY.get(column, "")
+        reported = contents.SUMMARY.get(column, "")
     return {
         "@type": "cr:Field",
         "@id": f"{root}/{quote(column, safe='')}",
@@ -305,7 +290,7 @@ def size_category(n_items: int) -> str:
     >>> size_category(792), size_category(67000), size_category(1_200_000)
     ('n<1K', '10K<n<100K', '1M<n<10M')
     """
-    return next((name for limit, name in SIZES if n_items < limit), "1B<n<10B")
+    return SIZES[min(max(0, len(str(n_items)) - 3), len(SIZES) - 1)]
 
 
 def hub_licence(licence: str) -> str:

@@ -20,32 +20,9 @@ from pairbank import markdown
 from pairbank.cards.bank import layout
 from pairbank.cards.bank.beside_tables import prompts_in, question
 from pairbank.cards.bank.redistribution import is_left_out, licence_of, locked
-from pairbank.cards.card import croissant
+from pairbank.cards.card import contents, croissant, tables
 from pairbank.cards.card.add_model import commands_for
-from pairbank.cards.card.contents import (
-    SUMMARY,
-    TAGS,
-    THIS_BANK,
-    WORDS,
-    Bank,
-    columns_in,
-    configs_of,
-    contents_of,
-    flags_in,
-    long_config,
-    pretty_name,
-)
 from pairbank.cards.card.croissant import bibtex_of
-from pairbank.cards.card.tables import (
-    columns_table,
-    corpus_table,
-    judged_table,
-    languages_of,
-    licence_id,
-    prompts_table,
-    ratings_table,
-    sizes_table,
-)
 from pairbank.errors import BankError
 from pairbank.files import read_json
 from pairbank.markdown import code, inline
@@ -64,7 +41,6 @@ MOST_FILES = 8
 
 
 def models_in_words(signed: Sequence[Signature]) -> list[str]:
-    """Return a line of Markdown a model and way of scoring, with the corpora it scored."""
     lines: dict[str, list[str]] = {}
     for signature in signed:
         if "imported" not in signature:
@@ -78,17 +54,17 @@ def _model(signature: Signature) -> str:
         *(["random weights, a null model"] if model.get("weights") else []),
         f"{inline(str(model['architecture']))} in {inline(str(model['dtype']))}",
         f"quantised: {inline(str(model['quantisation']))}" if model["quantisation"] else "not quantised",
-        WORDS["formats"].get(model["prompt_format"], inline(str(model["prompt_format"]))),
+        contents.WORDS["formats"].get(model["prompt_format"], inline(str(model["prompt_format"]))),
     ]
     if model.get("pll"):
-        seen.append(WORDS["pll"].get(model["pll"], inline(str(model["pll"]))))
+        seen.append(contents.WORDS["pll"].get(model["pll"], inline(str(model["pll"]))))
     elif model.get("seq2seq_mode"):
         seen.append(f"encoder-decoder framing: {inline(str(model['seq2seq_mode']))}")
     else:
         ids = [str(token) for token in model.get("prefix_ids") or [model["bos_id"]] if token is not None]
         token = f" (id {', '.join(ids)})" if ids else ""
         policy = "own" if model.get("prefix_ids") and model["bos_policy"] == "auto" else model["bos_policy"]
-        seen.append(f"{WORDS['bos'].get(policy, inline(str(policy)))}{token}")
+        seen.append(f"{contents.WORDS['bos'].get(policy, inline(str(policy)))}{token}")
     if signature["over_length"] == "nan":
         seen.append("items longer than its context are NaN and flagged")
     return (
@@ -98,7 +74,6 @@ def _model(signature: Signature) -> str:
 
 
 def imported_in_words(signed: Sequence[Signature]) -> list[str]:
-    """Return a line of Markdown a file of scores that were computed elsewhere."""
     lines: dict[str, list[str]] = {}
     for signature in signed:
         if "imported" in signature:
@@ -111,15 +86,15 @@ def imported_in_words(signed: Sequence[Signature]) -> list[str]:
     return [f"{key}: {', '.join(dict.fromkeys(models))}." for key, models in lines.items()]
 
 
-def bank_in(root: Path, manifest: Mapping[str, Any], summary: pd.DataFrame | None) -> Bank:
+def bank_in(root: Path, manifest: Mapping[str, Any], summary: pd.DataFrame | None) -> contents.Bank:
     """Return what the card of a bank on disk is made from; its tables are there already."""
-    configs = configs_of(manifest, dict.fromkeys(layout.data_files(manifest), "0" * 64))
-    return Bank(
+    configs = contents.configs_of(manifest, dict.fromkeys(layout.data_files(manifest), "0" * 64))
+    return contents.Bank(
         manifest=manifest,
         summary=summary,
         figures=figures_in(root),
-        contents=contents_of(root, manifest),
-        columns={c["config_name"]: columns_in(root / c["data_files"][0]["path"]) for c in configs},
+        contents=contents.contents_of(root, manifest),
+        columns={c["config_name"]: contents.columns_in(root / c["data_files"][0]["path"]) for c in configs},
         has_rendered=(root / layout.RENDERED).is_file(),
     )
 
@@ -136,34 +111,35 @@ def figures_in(root: Path) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): captions.get(path, path.stem.replace("_", " ")) for path in figures}
 
 
-def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BANK) -> str:
+def card_text(bank: contents.Bank, file_hashes: Mapping[str, str], *, name: str = contents.THIS_BANK) -> str:
     from huggingface_hub import DatasetCard, DatasetCardData
 
     corpora: Mapping[str, Any] = bank.manifest["corpora"]
-    tags = {tag for name, facts in corpora.items() for tag in languages_of(name, facts, bank.contents)}
+    tags = {tag for name, facts in corpora.items() for tag in tables.languages_of(name, facts, bank.contents)}
     regional = sorted(tag for tag in tags if re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})+", tag))
     tasks = {task for facts in corpora.values() for task in facts.get("tasks", [])}
     head = DatasetCardData(
         language=sorted({tag.split("-")[0] for tag in tags if re.match(r"[a-z]{2,3}(-|$)", tag)}),
         license=licences_of(bank.manifest),
-        pretty_name=pretty_name(bank.manifest),
+        pretty_name=contents.pretty_name(bank.manifest),
         size_categories=[croissant.size_category(sum(facts["n_items"] for facts in corpora.values()))],
         annotations_creators=croissant.annotations_creators(bank.manifest),
         multilinguality=croissant.multilinguality(tags),
         source_datasets=croissant.source_datasets(bank.manifest),
-        tags=list(TAGS),
+        tags=list(contents.TAGS),
         task_categories=croissant.task_categories(tasks),
         task_ids=croissant.task_ids(tasks),
-        configs=configs_of(bank.manifest, file_hashes),
+        configs=contents.configs_of(bank.manifest, file_hashes),
     )
     if regional:
         head["language_bcp47"] = regional
     template = (resources.files("pairbank.cards.card") / "templates" / "dataset.md.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - Markdown
     filters = (markdown.inline, markdown.code, markdown.fenced, markdown.alternative, markdown.table)
-    environment.filters |= {f.__name__: f for f in (*filters, pretty_name, layout.config_name, signature_line)}
+    environment.filters |= {f.__name__: f for f in (*filters, contents.pretty_name, layout.config_name, signature_line)}
 
-    words = (models_in_words, imported_in_words, corpus_table, sizes_table, ratings_table, columns_table)
+    of_corpora = (tables.corpus_table, tables.sizes_table, tables.ratings_table, tables.columns_table)
+    words = (models_in_words, imported_in_words, *of_corpora)
     environment.globals |= {f.__name__: f for f in (*words, accuracy_table, agreement_table)}
     body = environment.from_string(template).render(**_facts(bank, name))
     return str(DatasetCard(f"---\n{head.to_yaml()}\n---\n\n{body}"))
@@ -171,7 +147,7 @@ def card_text(bank: Bank, file_hashes: Mapping[str, str], *, name: str = THIS_BA
 
 def licences_of(manifest: Mapping[str, Any]) -> list[str]:
     """Return the Hub's ids of the corpora's licences, for the YAML head."""
-    return sorted({croissant.hub_licence(licence_id(n, facts)) for n, facts in manifest["corpora"].items()})
+    return sorted({croissant.hub_licence(tables.licence_id(n, facts)) for n, facts in manifest["corpora"].items()})
 
 
 def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
@@ -184,7 +160,7 @@ def results_shown(summary: pd.DataFrame) -> pd.DataFrame:
     return whole if (lines["group_by"] == "all").sum() <= MOST_WHOLE else whole.head(0)
 
 
-def _facts(bank: Bank, name: str) -> dict[str, Any]:
+def _facts(bank: contents.Bank, name: str) -> dict[str, Any]:
     manifest, corpora = bank.manifest, bank.manifest["corpora"]
     scores: Mapping[str, Mapping[str, Any]] = manifest["scores"]
     signed = list(layout.signatures(manifest))
@@ -196,11 +172,11 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         shown, of_nulls = shown[~is_null], shown[is_null]
     example = next((n for n, models in scores.items() if models), next(iter(corpora)))
     add, is_scored = commands_for(manifest, name), bool(scores.get(example))
-    languages = [tag for corpus, facts in corpora.items() for tag in languages_of(corpus, facts, bank.contents)]
+    languages = [tag for corpus, facts in corpora.items() for tag in tables.languages_of(corpus, facts, bank.contents)]
     return {
         "bank": bank,
         "name": name,
-        "is_placeholder": name == THIS_BANK,
+        "is_placeholder": name == contents.THIS_BANK,
         "singles": [n for n, held in bank.contents.items() if held.characters and not held.edits],
         "locked": locked(corpora),
         "left_out": [n for n, facts in corpora.items() if is_left_out(facts)],
@@ -210,25 +186,25 @@ def _facts(bank: Bank, name: str) -> dict[str, Any]:
         "signatures": signed,
         "most_signatures": MOST_WHOLE,
         "methods": {m: d for signature in signed for m, d in signature["methods"].items()},
-        "answers": prompts_table(signed),
+        "answers": tables.prompts_table(signed),
         "prompts": {path: question(prompt, languages) for path, prompt in prompts_in(manifest).items()},
         "sources": {n: _source(n, facts) for n, facts in corpora.items() if facts.get("source")},
-        "citations": "\n\n".join(bibtex_of(manifest, on_hub="" if name == THIS_BANK else name)),
+        "citations": "\n\n".join(bibtex_of(manifest, on_hub="" if name == contents.THIS_BANK else name)),
         "cited_models": sorted({str(signature["model"]["model_id"]) for signature in signed}),
         "examples": {
             corpus: json.dumps(held.example, ensure_ascii=False, indent=1)
             for corpus, held in bank.contents.items()
             if held.example
         },
-        "flags": flags_in(manifest),
-        "judged": judged_table(corpora, bank.contents),
-        "summary_columns": pd.DataFrame([*SUMMARY.items()], columns=["column", "meaning"]),
-        "uses": WORDS,
+        "flags": contents.flags_in(manifest),
+        "judged": tables.judged_table(corpora, bank.contents),
+        "summary_columns": pd.DataFrame([*contents.SUMMARY.items()], columns=["column", "meaning"]),
+        "uses": contents.WORDS,
         "example": example,
         "example_items": layout.items_path(example),
         "example_scores": layout.scores_path(example, min(scores[example])) if is_scored else "",
         "example_slug": min(scores.get(example, {}), default=""),
-        "example_long": long_config(manifest, example) if manifest.get(layout.LONG) and is_scored else "",
+        "example_long": contents.long_config(manifest, example) if manifest.get(layout.LONG) and is_scored else "",
         "example_ratings": next((layout.config_name(n) for n in manifest.get(layout.RATINGS, {})), ""),
         "add": "\n".join([*add.fetch, *add.score, *add.bank, *add.merge]),
         "own_copy": add.own_copy,

@@ -73,20 +73,15 @@ def columns_table(manifest: Mapping[str, Any], contents: Mapping[str, Contents])
 
 
 def sizes_table(contents: Mapping[str, Contents]) -> pd.DataFrame:
-    """Return how long the items of each corpus are, and how far apart their sides."""
+    one_side = {corpus: "one side" if held.characters else "" for corpus, held in contents.items()}
     rows = [
-        {
-            "config": config_name(corpus),
-            "characters a side": str(held.characters) if held.characters else "texts left out",
-            "edits between the sides": str(held.edits) if held.edits else "one side" if held.characters else "",
-        }
+        (config_name(corpus), str(held.characters or "texts left out"), str(held.edits or one_side[corpus]))
         for corpus, held in contents.items()
     ]
     return pd.DataFrame(rows, columns=["config", "characters a side", "edits between the sides"])
 
 
 def judged_table(corpora: Mapping[str, Any], contents: Mapping[str, Contents]) -> pd.DataFrame:
-    """Return what is known of those whose mean judgments items carry."""
     reported = {name: str(facts.get("human") or "") for name, facts in corpora.items()}
     return pd.DataFrame(
         [
@@ -104,7 +99,6 @@ def judged_table(corpora: Mapping[str, Any], contents: Mapping[str, Contents]) -
 
 
 def ratings_table(ratings: Mapping[str, Any]) -> pd.DataFrame:
-    """Return what the card says of individual raters, a row a corpus."""
     return pd.DataFrame(
         [
             {

@@ -86,25 +86,19 @@ def export_copies(
 
 
 def _csvw(path: Path, table: pa.Table, *, bom: bool) -> dict[str, Any]:
-    """Return what CSV on the Web says of a file: how cells are delimited, and each column's name and type."""
+    t = pa.types
+    kinds = {"json": t.is_nested, "boolean": t.is_boolean, "integer": t.is_integer, "double": t.is_floating}
+    types = {x.name: next((name for name, is_kind in kinds.items() if is_kind(x.type)), "string") for x in table.schema}
     has_ids = "item_id" in table.column_names and len(table["item_id"].unique()) == len(table)
     return {
         "@context": "http://www.w3.org/ns/csvw",
         "url": path.name,
         "dialect": {"delimiter": _DELIMITERS[path.suffix.lstrip(".")], "encoding": "utf-8-sig" if bom else "utf-8"},
         "tableSchema": {
-            "columns": [
-                {"name": field.name, "titles": field.name, "datatype": _datatype(field.type)} for field in table.schema
-            ],
+            "columns": [{"name": name, "titles": name, "datatype": datatype} for name, datatype in types.items()],
             **({"primaryKey": "item_id"} if has_ids else {}),
         },
     }
-
-
-def _datatype(kind: pa.DataType) -> str:
-    t = pa.types
-    kinds = {"json": t.is_nested, "boolean": t.is_boolean, "integer": t.is_integer, "double": t.is_floating}
-    return next((name for name, is_kind in kinds.items() if is_kind(kind)), "string")
 
 
 def _tables(sources: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
@@ -211,7 +205,6 @@ def export_psychling(banks: Iterable[str | Path], out: str | Path) -> list[Path]
 
 
 def _trials(root: Path, corpus: str) -> pd.DataFrame:
-    """Return a bank's ratings of a corpus, one row per judgment, with the sentences that were judged."""
     ratings = read_parquet(root / ratings_path(corpus)).to_pandas()
     items = read_parquet(root / items_path(corpus)).to_pandas().set_index("item_id")
     if "target_good" not in items.columns:

@@ -40,11 +40,7 @@ _SIDES: Mapping[str, tuple[str, list[str]]] = {
 
 
 def task_id(corpus: str) -> str:
-    """Return the id of a task.
 
-    >>> task_id("hu-levy-blimp")
-    'hu-levy-blimp_forced_choice'
-    """
     return f"{config_name(corpus)}_forced_choice"
 
 
@@ -135,9 +131,5 @@ def is_on_hub(signature: Mapping[str, Any]) -> bool:
 
 
 def results_path(repo_id: str) -> str:
-    """Return where a bank's results stand in a model's repository.
-
-    >>> results_path("acme/pairs")
-    '.eval_results/acme_pairs.yaml'
-    """
+    """Return where a bank's results stand in a model's repository."""
     return f".eval_results/{repo_id.replace('/', '_')}.yaml"

@@ -17,8 +17,7 @@ from pairbank.stats.wording import number
 
 EVAL = "eval.yaml"
 DERIVED = (CARD, CROISSANT, MANIFEST, RENDERED, SUMMARY, EVAL)
-"""Made anew from the tables at every publishing; what pairbank wrote there may be replaced by any bank that has the
-same tables or more."""
+"""Made anew at every publishing; what pairbank wrote may be replaced by any bank that has the same tables or more."""
 UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
@@ -153,6 +152,5 @@ def size_text(n_bytes: int) -> str:
     >>> size_text(12), size_text(3_500_000)
     ('12 B', '3.3 MiB')
     """
-    return next(
-        (f"{number(n_bytes / unit, digits=1)} {name}" for unit, name in UNITS if n_bytes >= unit), f"{n_bytes} B"
-    )
+    large = (f"{number(n_bytes / unit, digits=1)} {name}" for unit, name in UNITS if n_bytes >= unit)
+    return next(large, f"{n_bytes} B")

@@ -89,7 +89,6 @@ class Repository:
         return str(commit.oid)
 
     def propose(self, content: Mapping[str, bytes], *, message: str, description: str | None = None) -> str:
-        """Open a pull request that adds files; return its address."""
         from huggingface_hub import CommitOperationAdd
 
         operations = [CommitOperationAdd(path, data) for path, data in content.items()]

@@ -36,13 +36,10 @@ if TYPE_CHECKING:
 
 
 SUFFIX = ".json.gz"
-_MOST_EXACT = 2**53
-"""From here on a float64, which is all the numbers that a page has, skips integers."""
+_MOST_EXACT = 2**53  # from here on a float64, which is all the numbers that a page has, skips integers
 _TEXTS_A_PART = 16_384
-_GZIP = 31
-"""As zlib counts its formats."""
-_FEW = 2
-"""Texts are listed once where there are this many rows a text, or more."""
+_GZIP = 31  # as zlib counts its formats
+_FEW = 2  # texts are listed once where there are this many rows a text, or more
 PARTS = {
     "board": ("accuracy", "human_accuracy", "accuracy_pooled", "position_bias"),
     "people": ("pearson_human", "spearman_human", "pearson_human_sentence", "spearman_human_sentence"),
@@ -142,7 +139,6 @@ def write_list(path: Path, name: str, values: pa.Array) -> None:
 
 
 def write_packed(path: Path, value: Any) -> None:  # noqa: ANN401 - JSON is any
-    """Write JSON, gzipped; the same value gives the same bytes."""
     write_packed_parts(path, (_json(value),))
 
 

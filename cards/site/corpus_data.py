@@ -60,8 +60,7 @@ MOST_WHOLE_BYTES = 2**23
 OTHERS_BYTES = 2**18
 """Of a page of all models' differences, before packing."""
 FILTERS = ("subset", "phenomenon", "language", "task", "human_scale")
-_WHOLE = ("item_id", "corpus", "human_good", "human_bad", *FILTERS)
-"""Columns that stand in files of their own."""
+_WHOLE = ("item_id", "corpus", "human_good", "human_bad", *FILTERS)  # columns that stand in files of their own
 
 
 class Packs:
@@ -164,8 +163,7 @@ class _Rows:
         self._whole = read_parquet(path) if path.stat().st_size <= MOST_WHOLE_BYTES else None
         self.schema: pa.Schema = read_parquet(path, ()).schema if self._whole is None else self._whole.schema
         self.n_rows = n_rows_of(path) if self._whole is None else len(self._whole)
-        self.names: list[str] = self.schema.names
-        """Columns that are shown."""
+        self.names: list[str] = self.schema.names  # columns that are shown
         if not with_texts:
             import datasets
 
@@ -203,8 +201,7 @@ class _Corpus:
     ids: pa.Array
     with_texts: bool
     one_sided: bool
-    human: FloatArray
-    """Difference of the mean judgments, shape (items,), NaN where there is none."""
+    human: FloatArray  # difference of the mean judgments, shape (items,), NaN where there is none
     languages: list[str]
     axes: Packs
     rows: Packs
@@ -383,12 +380,8 @@ def _write_others(work: _Corpus, written: CorpusWritten) -> int:
     slugs = [slug for slug, facts in work.tables.items() if "problem" not in facts]
     if len(slugs) < 2:
         return 0
-    columns = {
-        f"{method}~{slug}": values[slug]
-        for method, values in written.deltas.items()
-        for slug in slugs
-        if slug in values
-    }
+    held = [(method, slug) for method, values in written.deltas.items() for slug in slugs if slug in values]
+    columns = {f"{method}~{slug}": written.deltas[method][slug] for method, slug in held}
     n_rows = min(PAGE_ROWS, max(32, OTHERS_BYTES // (8 * len(columns))))
     for page, start in enumerate(range(0, len(work.ids), n_rows)):
         part = {name: numbers(values[start : start + n_rows]) for name, values in columns.items()}

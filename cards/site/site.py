@@ -109,7 +109,12 @@ def site_of(
     with _replaced(Path(out)) as staged:
         for file in (resources.files("pairbank.cards.site") / "app").iterdir():
             write_bytes(staged / file.name, file.read_bytes())
-        closed = _closed(source, manifest) if texts == "redistributable" else set()
+        stated = manifest["corpora"].items() if texts == "redistributable" else ()
+        # whose texts must stay out, once no report quotes them
+        closed = {name for name, facts in stated if not is_left_out(facts) and not may_publish(name, facts)}
+        if closed and source.root:
+            tables = ((name, read_table(source.path(layout.items_path(name)))) for name in sorted(closed))
+            refuse_quoted_texts(source.root, tables)
         corpora = {
             corpus: write_corpus(staged, source, corpus, manifest, with_texts=corpus not in closed)
             for corpus in _in_order(manifest)
@@ -145,16 +150,6 @@ def _problems(root: Path) -> list[str]:
 def _in_order(manifest: Mapping[str, Any]) -> list[str]:
     scored = manifest["scores"]
     return sorted(manifest["corpora"], key=lambda name: (not scored.get(name), name))
-
-
-def _closed(source: Source, manifest: Mapping[str, Any]) -> set[str]:
-    """Return the corpora whose texts must stay out, once no report quotes them."""
-    corpora = manifest["corpora"]
-    closed = {name for name, facts in corpora.items() if not is_left_out(facts) and not may_publish(name, facts)}
-    if closed and source.root:
-        tables = ((name, read_table(source.path(layout.items_path(name)))) for name in sorted(closed))
-        refuse_quoted_texts(source.root, tables)
-    return closed
 
 
 def _slugs(manifest: Mapping[str, Any], *, without: Container[str]) -> dict[str, list[str]]:
@@ -313,11 +308,7 @@ class SiteServer(ThreadingHTTPServer):
         super().__init__((host, port), partial(_Handler, directory=str(folder)))
 
     def is_host(self, name: str) -> bool:
-        """Return whether a request's `Host` is one that this server answers.
-
-        A server that only this machine reaches answers only to its local names: another site's script could otherwise
-        let its own name resolve to this address, and read the pages (DNS rebinding).
-        """
+        """Return whether a server that only this machine reaches is asked by a local name (against DNS rebinding)."""
         if self.server_address[0] not in LOCAL:
             return True
         try:

@@ -30,7 +30,6 @@ class Source:
         return self.commit if self.root is None else sha256_of_file(self.root / MANIFEST)
 
     def path(self, relative: str) -> Path:
-        """Return a local path of one file of the bank."""
         if self.root is None:
             return _downloaded(self.name, relative, self.commit)
         path = self.root / relative
