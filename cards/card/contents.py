@@ -124,7 +124,7 @@ def _contents(root: Path, corpus: str, manifest: Mapping[str, Any]) -> Contents:
     model = min(scores, default="")
     is_shown = may_publish(corpus, facts) and not is_left_out(facts)
     sides = _sides(table)
-    pairs = [pair for pair in zip(*sides, strict=True) if None not in pair]
+    pairs = [(a, b) for a, b in zip(*sides, strict=True) if a is not None and b is not None]
     return Contents(
         items=columns,
         scored=columns_in(root / scores_path(corpus, model)) if model else {},
