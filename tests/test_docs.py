@@ -43,7 +43,6 @@ def command_lines(text: str) -> Iterator[str]:
 
 @functools.cache
 def pairbank_command() -> Any:  # noqa: ANN401 - a click command or a group of them
-    """Return the command line, which takes a moment to make."""
     return typer.main.get_command(app)
 
 

@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the built documentation."""
     for library in ("mkdocs", "material", "mkdocstrings"):
         pytest.importorskip(library, reason=f"{library} is not installed (pip install '.[docs]')")
     folder = tmp_path_factory.mktemp("docs") / "site"

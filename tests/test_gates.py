@@ -154,7 +154,6 @@ def long_texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def made_figures(tree: ast.AST) -> Iterator[int]:
-    """Yield the lines that make a `Figure`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Figure":
             yield node.lineno

@@ -45,7 +45,6 @@ def without_links(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def names_in(folder: Path) -> tuple[set[str], set[str]]:
-    """Return the files of the wheel and of the source distribution, without the latter's top folder."""
     wheel = zipfile.ZipFile(next(folder.glob("*.whl")))
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
         source = {member.name.split("/", 1)[1] for member in archive if member.isfile()}

@@ -52,7 +52,6 @@ NOT_IN_GOLDEN = {"introspection_seed_variants_*": "stats/analyses/introspection/
 
 
 def rows_of(study: str) -> list[list[str]]:
-    """Return the cells of a study's list."""
     page = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
     part = page.split("## Every table, figure and claim")[1].split(f": `{study}`\n", 1)[1].split("\n### ")[0]
     lines = [line for line in part.splitlines() if line.startswith("|")][2:]

@@ -23,7 +23,6 @@ Releases = Mapping[str, Mapping[str, int]]
 
 
 def releases(page: str) -> Releases:
-    """Return release -> its versions, in the page's order."""
     head, _, *rows = re.search(r"(?:^\| .*\n)+", page[page.index("| release |") :], re.MULTILINE)[0].splitlines()  # type: ignore[index]
     names = [cell.strip() for cell in head.strip("|").split("|")][1:]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]

@@ -91,7 +91,6 @@ def paragraphs(text: str) -> Iterator[str]:
 
 
 def sentences(paragraph: str) -> list[str]:
-    """Return the sentences of a paragraph, without pure enumerations (names or codes between commas)."""
     result = re.split(r"(?<=[.!?])[)\"*”]*\s+(?=[A-Z(*_\[\"“]|pairbank|log P)", paragraph)
     return [one for one in result if one.count(", ") < len(one.split()) / 2]
 
@@ -112,7 +111,6 @@ def messages(source: str) -> Iterator[str]:
 
 
 def offences(text: str, *, words: int = WORDS_OF_A_SENTENCE) -> list[tuple[str, str]]:
-    """Return rule and passage of every offence of a page."""
     result = []
     for paragraph in paragraphs(text):
         result += [("long sentence", one) for one in sentences(paragraph) if len(one.split()) > words]

@@ -68,7 +68,6 @@ def scheduler(tmp_path: Path) -> Mapping[str, str]:
 
 
 def run_here(argv: Sequence[str], environment: Mapping[str, str]) -> list[list[str]]:
-    """Run a command in an environment; return what the stand-ins were given."""
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return [shlex.split(line) for line in Path(environment["LOG"]).read_text().splitlines()]

@@ -24,7 +24,6 @@ PATIENCE_SECONDS = 100
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Yield what starts a command in a folder with `own.csv`, with a cache of its own."""
     (tmp_path / "own.csv").write_text(OWN)
     (tmp_path / "own.txt").write_text(OWN)
     path = os.pathsep.join(part for part in sys.path if part)

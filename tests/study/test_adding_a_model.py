@@ -54,7 +54,6 @@ def _run(study: str, models: str, out: Path, more: Sequence[str] = ()) -> None:
 
 @pytest.fixture(scope="module")
 def probed(lists: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a probed bank of two models, one of a third, and the study."""
     root = tmp_path_factory.mktemp("probed")
     (root / "probed.toml").write_text(PROBED, encoding="utf-8")
     for name in ("two", "third"):

@@ -33,7 +33,6 @@ SENTENCES = [f"{who} {what}." for who in ("The hens", "A hen", "No hen") for wha
 
 
 def write_study(folder: Path) -> list[str]:
-    """Write the shipped study on other corpora, six models, and a table of ratings; return the command."""
     shipped = (resources.files("pairbank") / "studies" / "three-measurements.toml").read_text(encoding="utf-8")
     models = []
     for nth, family in enumerate(FAMILIES):

@@ -19,7 +19,6 @@ SIZES = {"p18": 60, "news-2023": 40, "dtfit": 50, "syntaxgym": 45, "hu-levy-blim
 
 
 def layouts_of(task: str) -> list[MethodLayout]:
-    """The layouts of a task's three prompts, labelled as the paper calls them."""
     kind: Kind = "prediction" if task == "Exp. 1" else "judgment" if task == "Exp. 3a" else "forced_choice"
     presentations = {"Exp. 1": ("word",), "Exp. 3a": ("good", "bad")}.get(task, ("good first", "bad first"))
     options = {"Exp. 1": ("{target}",), "Exp. 3a": ("Yes", "No")}.get(task, ("1", "2"))

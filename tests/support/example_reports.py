@@ -66,7 +66,6 @@ def command(name: str, *, data_dir: Path, banks: Path) -> list[str]:
 
 
 def copy_pages(report: Path, target: Path) -> int:
-    """Copy a report's pages and, smaller, the figures that they show; return the bytes."""
     shutil.rmtree(target, ignore_errors=True)
     for page in [report / "report.md", *sorted((report / "appendix").glob("*.md"))]:
         copy = target / page.relative_to(report)

@@ -81,8 +81,6 @@ def dropped(column: str) -> Callable[[pa.Table], pa.Table]:
 
 
 def put(column: str, made: Callable[[pa.Table], Any]) -> Callable[[pa.Table], pa.Table]:
-    """Return a change that gives a column other values, and their type."""
-
     def change(table: pa.Table) -> pa.Table:
         at = table.schema.get_field_index(column)
         values = made(table)

@@ -51,7 +51,6 @@ SHOWN: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def scored_starter(model: str, seed: int) -> ScoredFrame:
-    """The minimal pairs of the starter corpus with drawn scores and ratings."""
     items = add_edit_distance(pairbank.load_corpus("starter", subset="minimal-pairs"))
     frame = items.to_pandas()
     assert isinstance(frame, pd.DataFrame)

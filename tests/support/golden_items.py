@@ -24,7 +24,6 @@ from pairbank.builders.schema.columns import Column, Item, Scalar
 
 @cache
 def starter(subset: str) -> tuple[dict[str, Any], ...]:
-    """Return the rows of a subset of the starter corpus."""
     return tuple(pairbank.load_corpus("starter", subset=subset))
 
 

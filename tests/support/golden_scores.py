@@ -87,7 +87,6 @@ def current_versions() -> dict[str, int]:
 
 
 def differences(file: Mapping[str, Any], now: Mapping[str, Any]) -> list[Moved]:
-    """Return every value that moved by more than the tolerance, of the models and columns that both have."""
     return [
         Moved(model=model, column=column, was=was, now=is_)
         for model in file
@@ -124,7 +123,6 @@ def refusals(file: Mapping[str, Any], now: Mapping[str, Any], current: Mapping[s
 
 
 def read_golden() -> dict[str, Any]:
-    """Return what the file holds: the versions, and the numbers that they stand for."""
     result: dict[str, Any] = json.loads(PATH.read_text(encoding="utf-8"))
     return result
 

@@ -49,7 +49,6 @@ def _standardised(values: Floats) -> Floats:
 
 
 def _advantages(direct: Floats, answers: Floats, r: Floats, compared: NDArray[np.bool_]) -> ModelAdvantages:
-    """Return the advantages of the models (rows) over those that they are compared with (columns)."""
     n_models, n_items = direct.shape
     i, j = np.nonzero(compared)
     with_own, with_other = (answers * direct).mean(axis=1)[i], (answers[i] * direct[j]).mean(axis=1)

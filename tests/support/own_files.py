@@ -30,7 +30,6 @@ class Read:
 
 
 def read(path: Path, **options: Any) -> Read:  # noqa: ANN401 - the fields of TabularOptions
-    """Read a file as `load_corpus` does, marks refused."""
     corpus, files = tabular_corpus(path, TabularOptions(**{"marks": "refuse"} | options))
     made = Validator(corpus.name, corpus.extra_columns, own=corpus.own).checked(corpus.rows(files, BuildOptions()))
     rows = [item.row() for item in made]

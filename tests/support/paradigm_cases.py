@@ -129,7 +129,6 @@ def _difference(x: FloatArray, y: FloatArray, codes: IntArray) -> Estimate:
 
 
 def _suites(x: FloatArray, _: FloatArray, codes: IntArray) -> Estimate:
-    """Return the mean accuracy over suites, each of which is a paradigm."""
     each, n = np.bincount(codes, weights=x > 0), np.bincount(codes)
     (row,) = model_rows(pd.DataFrame({"model": "m", "value": each / n, "n": n}))
     return Estimate(method="suites", **{key: row[key] for key in ROW})
@@ -141,7 +140,6 @@ def _area(x: FloatArray, y: FloatArray, codes: IntArray) -> Estimate:
 
 
 def _sentences(x: FloatArray, y: FloatArray, codes: IntArray) -> tuple[FloatArray, BoolArray, IntArray]:
-    """Return scores, labels and paradigms of the sentences of pairs, as `_area` has them."""
     scores, good = np.concatenate([y + x / 2, y - x / 2]), np.repeat([True, False], x.size)
     return scores, good, np.concatenate([codes, codes])
 

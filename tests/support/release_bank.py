@@ -80,7 +80,6 @@ def release_bank(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Write the bank of the version in pyproject.toml as a zip file with the same bytes each time."""
     out = OLD_BANKS / f"{pairbank.__version__}.zip"
     with tempfile.TemporaryDirectory() as name:
         bank = release_bank(Path(name) / "bank")

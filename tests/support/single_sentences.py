@@ -12,7 +12,6 @@ GERMAN = ("Die {} Hennen gackern.", "Die {} Hennen gackert.")
 
 
 def labelled(n_pairs: int = 6, *, language: str = "en", corpus: str = "labelled") -> datasets.Dataset:
-    """Return sentences without ratings, every other one unacceptable."""
     texts = GERMAN if language == "de" else ENGLISH
     items = [
         made_item(f"{corpus}/all/{n}-{label}", texts[1 - label].format(n), language=language, extra={"label": label})

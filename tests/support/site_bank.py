@@ -64,7 +64,6 @@ def hard_items() -> datasets.Dataset:
 
 
 def write_hard_bank(folder: Path) -> Path:
-    """Write the bank: the hard corpus scored with two models, every token kept, and a corpus without scores."""
     items = hard_items()
     scored = [
         pairbank.score(items, QuickScorer(name=name), methods=METHODS, per_token=True) for name in ("fake-1", "fake<2>")

@@ -25,7 +25,6 @@ def hard_bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def hard_site(hard_bank: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the site of the hard bank, its rows in many small pages, some of them in files with others."""
     import pairbank
 
     folder = tmp_path_factory.mktemp("hard_site")
@@ -67,7 +66,6 @@ def hard(chromium: Browser, hard_address: str) -> Iterator[Shown]:
 
 @pytest.fixture(scope="session")
 def in_node(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
-    """Return what runs code of the page without a browser."""
     from pairbank.cards.site import site
     from site_pages import NODE, run_in_node
 

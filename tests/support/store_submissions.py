@@ -41,7 +41,6 @@ def edited(
 
 
 def submission(file: Path, who: str, **record: Any) -> dict[str, bytes]:  # noqa: ANN401 - JSON is any
-    """Return the two files of a submission by path; `record` changes what is stated beside the table."""
     signature, digest = pairbank.read_scored(file).signature, sha256_of_file(file)
     corpus, model = signature["corpus"], signature["model"]
     folder = f"{corpus['name']}@{corpus['items_sha256'][:12]}/{model['slug']}@{model['revision'][:12]}"

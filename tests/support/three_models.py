@@ -16,7 +16,6 @@ MODELS = ("fake-1", "fake-2", "pythia-70m")
 
 
 def rated_items() -> datasets.Dataset:
-    """Return twelve English pairs with ratings on a scale of seven points, by eighteen to twenty people."""
     items = [
         made_item(
             f"rated/all/{n}",

@@ -48,7 +48,6 @@ ROBERTA_TOKENS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
 
 def masked_model(family: str, *, n_positions: int = 200, seed: int = 0) -> tuple[Any, Any]:
-    """Return a (model, tokenizer) of a family: bert, roberta or xlm-r."""
     torch.manual_seed(seed)
     if family == "bert":
         tokenizer: Any = bert_tokenizer()

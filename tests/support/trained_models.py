@@ -84,7 +84,6 @@ def metaspace_bpe(lines: list[str]) -> Any:  # noqa: ANN401
 
 
 def wordpiece(lines: list[str], *, size: int = VOCABULARY, alphabet: int = 200) -> Any:  # noqa: ANN401
-    """Lower-casing WordPiece (BERT)."""
     made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer(lowercase=True)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -102,7 +101,6 @@ def characters(lines: list[str]) -> Any:  # noqa: ANN401
 
 
 def unigram(lines: list[str]) -> Any:  # noqa: ANN401
-    """Unigram pieces with sentinels (T5)."""
     made = Tokenizer(models.Unigram())
     made.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     trainer = trainers.UnigramTrainer(
@@ -138,7 +136,6 @@ def missing_span(ids: torch.Tensor, tokenizer: Any, rng: torch.Generator) -> dic
 
 
 def gpt2(n_tokens: int) -> Any:  # noqa: ANN401
-    """A GPT-2."""
     sizes: dict[str, Any] = {"n_embd": WIDTH, "n_layer": LAYERS, "n_head": HEADS, "n_positions": POSITIONS}
     config = transformers.GPT2Config(
         vocab_size=n_tokens, **sizes, bos_token_id=0, eos_token_id=0, **_no_dropout("pdrop")
@@ -147,21 +144,18 @@ def gpt2(n_tokens: int) -> Any:  # noqa: ANN401
 
 
 def llama(n_tokens: int) -> Any:  # noqa: ANN401
-    """A Llama."""
     return transformers.LlamaForCausalLM(
         transformers.LlamaConfig(vocab_size=n_tokens, **_rope(), bos_token_id=1, eos_token_id=2)
     )
 
 
 def qwen(n_tokens: int) -> Any:  # noqa: ANN401
-    """A Qwen 2."""
     return transformers.Qwen2ForCausalLM(
         transformers.Qwen2Config(vocab_size=n_tokens, **_rope(), bos_token_id=0, eos_token_id=0)
     )
 
 
 def bert(n_tokens: int) -> Any:  # noqa: ANN401
-    """A BERT."""
     sizes: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS}
     sizes |= {"intermediate_size": 4 * WIDTH, "max_position_embeddings": POSITIONS}
     dropout: dict[str, Any] = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -169,7 +163,6 @@ def bert(n_tokens: int) -> Any:  # noqa: ANN401
 
 
 def t5(n_tokens: int) -> Any:  # noqa: ANN401
-    """A T5."""
     sizes: dict[str, Any] = {
         "d_model": WIDTH,
         "d_kv": WIDTH // HEADS,
@@ -284,7 +277,6 @@ def _no_dropout(ending: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Make the texts and train what was asked for."""
     parser = argparse.ArgumentParser(description="Train small models on Debian's own texts.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", action="append", choices=sorted(RECIPES), help="this one; repeatable; default: all")

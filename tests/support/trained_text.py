@@ -80,7 +80,6 @@ def english(root: Path) -> Iterator[str]:
 
 
 def chinese(root: Path) -> Iterator[str]:
-    """Yield the sentences of the Chinese packages."""
     doc = root / "usr/share/doc"
     pages = [
         *(doc / "debian-handbook/html/zh-CN").glob("*.html"),
@@ -97,7 +96,6 @@ def chinese(root: Path) -> Iterator[str]:
 
 
 def world(root: Path) -> Iterator[str]:
-    """Yield the handbook's sentences in every language but English and Chinese, where they are translated."""
     folder = root / "usr/share/doc/debian-handbook/html"
     source = set(_sentences(_pages((folder / "en-US").glob("*.html"))))
     for language in sorted(path for path in folder.iterdir() if path.name not in {"en-US", "zh-CN", "zh-TW"}):

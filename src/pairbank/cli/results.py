@@ -286,14 +286,8 @@ def run(
 
     declared = with_analyses(load_study(study), how.analysis or [])
     if declared.imports:
-        texts: dict[str, object] = {
-            "--model": what.model,
-            "--models": what.models,
-            "--corpus": what.corpus,
-            "--limit": what.limit,
-        }
-        texts |= {"--unigrams": how.unigrams, "--part": machines.part, "--ray": machines.ray}
-        if useless := [name for name, value in texts.items() if value]:
+        of_scoring = ((what, ("model", "models", "corpus", "limit")), (how, ("unigrams",)), (machines, ("part", "ray")))
+        if useless := [f"--{name}" for group, names in of_scoring for name in names if getattr(group, name)]:
             raise typer.BadParameter(
                 f"{declared.name} imports published results and scores nothing; leave out {', '.join(useless)}"
             )
