@@ -2,7 +2,7 @@
 
 A row's cells have the names of a profile's columns. A reader drops nothing in silence: a row that is no pair goes to
 `left_out` with the reason. A number that the source prints about itself is computed again from the rows by the source's
-own rule, and stands in `stated`. `decided` puts the answers to questions about one pair together (`decisions`).
+own rule, and stands in `stated`.
 """
 
 from __future__ import annotations
@@ -117,6 +117,34 @@ class Log:
     """People's individual ratings, in the first log of a source."""
     draws: list[Judgment] = field(default_factory=list)
     """The model's sampled answers one by one; a rater is a repetition."""
+
+    def compare(self, what: str, metric: str, stated: object, values: Sequence[float]) -> None:
+        """Note a share that the source states beside that of its rows; where it states none, nothing."""
+        if isinstance(stated, int | float) and values:
+            computed = sum(values) / len(values)
+            self.stated.append(Stated(what=what, metric=metric, stated=float(stated), computed=computed))
+
+    def decide(self, name: str, label: str, choices: Sequence[Choice]) -> None:
+        """Add the score that answers to one question make, and a row a pair."""
+        pairs: dict[tuple[str, str, str | None], list[Choice]] = defaultdict(list)
+        for choice in choices:
+            pairs[*choice.texts, choice.cells.get("context_good")].append(choice)
+        unknown = any(choice.shown_first is None for choice in choices)
+        both = not unknown and any(len({choice.shown_first for choice in asked}) == 2 for asked in pairs.values())
+        for (good, bad, _), asked in pairs.items():
+            first = asked[0]
+            if len(asked) > 1 and (unknown or len({choice.shown_first for choice in asked}) < len(asked)):
+                raise ScoreImportError(
+                    f"{asked[1].file.name}, row {asked[1].line}: the same pair was asked in the same order in row "
+                    f"{first.line}: {good[:60]!r}; import one answer to each question"
+                )
+            cells: dict[str, str | None] = {**first.cells, "target_good": good, "target_bad": bad}
+            for choice in asked:
+                cells[f"{name}:{choice.shown_first}_first" if both else name] = choice.chosen
+            if not both and not unknown:
+                cells[f"{name}:shown_first"] = first.shown_first
+            self.rows.append(LogRow(file=first.file, line=first.line, cells=cells))
+        self.scores += (DeclaredScore(name=name, kind="decision", label=label),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,30 +283,6 @@ class Choice:
     def chosen(self) -> str:
         side = side_of(self.answer, self.options, self.good)
         return "good" if side == "unparsed" and self.is_right else side
-
-
-def decided(name: str, label: str, choices: Sequence[Choice]) -> tuple[DeclaredScore, list[LogRow]]:
-    """Return the score that answers to one question make, and a row a pair."""
-    pairs: dict[tuple[str, str, str | None], list[Choice]] = defaultdict(list)
-    for choice in choices:
-        pairs[*choice.texts, choice.cells.get("context_good")].append(choice)
-    unknown = any(choice.shown_first is None for choice in choices)
-    both = not unknown and any(len({choice.shown_first for choice in asked}) == 2 for asked in pairs.values())
-    rows = []
-    for (good, bad, _), asked in pairs.items():
-        first = asked[0]
-        if len(asked) > 1 and (unknown or len({choice.shown_first for choice in asked}) < len(asked)):
-            raise ScoreImportError(
-                f"{asked[1].file.name}, row {asked[1].line}: the same pair was asked in the same order in row "
-                f"{first.line}: {good[:60]!r}; import one answer to each question"
-            )
-        cells: dict[str, str | None] = {**first.cells, "target_good": good, "target_bad": bad}
-        for choice in asked:
-            cells[f"{name}:{choice.shown_first}_first" if both else name] = choice.chosen
-        if not both and not unknown:
-            cells[f"{name}:shown_first"] = first.shown_first
-        rows.append(LogRow(file=first.file, line=first.line, cells=cells))
-    return DeclaredScore(name=name, kind="decision", label=label), rows
 
 
 def first_in(text: str, options: Sequence[str], good: int) -> str | None:

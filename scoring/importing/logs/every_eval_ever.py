@@ -29,8 +29,6 @@ from pairbank.scoring.importing.log import (
     Log,
     LogRow,
     Source,
-    Stated,
-    decided,
     first_in,
     json_file,
     json_lines,
@@ -97,13 +95,11 @@ def _log(file: Path, model: str, records: Sequence[tuple[int, dict[str, Any]]]) 
         else:
             choice = _choice(file, line, sample, has_context=has_context)
             choices[question_name(str(record["evaluation_name"]))].append(choice)
-    for name, asked in choices.items():
-        score, rows = decided(name, f"answers of {asked[0].cells['subset']}", asked)
-        declared[name] = score
-        log.rows += rows
-    log.rows = list(_together(log.rows))
     log.scores = tuple(declared.values())
-    log.stated = list(_stated(whole, records))
+    for name, asked in choices.items():
+        log.decide(name, f"answers of {asked[0].cells['subset']}", asked)
+    log.rows = list(_together(log.rows))
+    _compare(log, whole, records)
     return log
 
 
@@ -173,15 +169,13 @@ def _together(rows: Sequence[LogRow]) -> Iterator[LogRow]:
     yield from whole.values()
 
 
-def _stated(whole: Mapping[str, Any], records: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Stated]:
+def _compare(log: Log, whole: Mapping[str, Any], records: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
     scores: dict[str, list[float]] = defaultdict(list)
     for _, record in records:
         for key in {record.get("evaluation_result_id"), record["evaluation_name"]} - {None}:
             scores[str(key)].append(float(record["evaluation"]["score"]))
     for result in whole.get("evaluation_results") or ():
-        metric, stated = result.get("metric_config") or {}, (result.get("score_details") or {}).get("score")
-        results = scores.get(str(result.get("evaluation_result_id"))) or scores.get(str(result.get("evaluation_name")))
-        is_accuracy = "accuracy" in str(metric.get("metric_kind") or metric.get("metric_id") or "")
-        if results and is_accuracy and isinstance(stated, int | float):
-            name = str(result.get("evaluation_name"))
-            yield Stated(what=name, metric="accuracy", stated=float(stated), computed=sum(results) / len(results))
+        metric, name = result.get("metric_config") or {}, str(result.get("evaluation_name"))
+        if "accuracy" in str(metric.get("metric_kind") or metric.get("metric_id") or ""):
+            values = scores.get(str(result.get("evaluation_result_id"))) or scores.get(name, [])
+            log.compare(name, "accuracy", (result.get("score_details") or {}).get("score"), values)

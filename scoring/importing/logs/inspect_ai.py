@@ -18,7 +18,7 @@ from typing import Any
 
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.join import question_name
-from pairbank.scoring.importing.log import Choice, Log, Source, Stated, decided, json_file, model_name
+from pairbank.scoring.importing.log import Choice, Log, Source, json_file, model_name
 
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What Inspect's accuracy makes of a score's value."""
@@ -85,14 +85,10 @@ def _log(file: Path, document: Mapping[str, Any]) -> Log:
             name = name if epochs == 1 else f"{name}_epoch{sample.get('epoch', 1)}"
             choices[name].append(_choice(file, line, sample, score, task, shuffled=shuffled))
     for name, asked in choices.items():
-        declared, rows = decided(name, f"answers to the task {task} of Inspect", asked)
-        log.scores += (declared,)
-        log.rows += rows
+        log.decide(name, f"answers to the task {task} of Inspect", asked)
     for score in (document.get("results") or {}).get("scores") or []:
-        scorer, accuracy = str(score.get("scorer")), (score.get("metrics") or {}).get("accuracy")
-        if accuracy is not None and (of_scorer := values.get(scorer)):
-            stated, computed = float(accuracy["value"]), sum(of_scorer) / len(of_scorer)
-            log.stated.append(Stated(what=task, metric=f"accuracy ({scorer})", stated=stated, computed=computed))
+        scorer, accuracy = str(score.get("scorer")), (score.get("metrics") or {}).get("accuracy") or {}
+        log.compare(task, f"accuracy ({scorer})", accuracy.get("value"), values.get(scorer, []))
     return log
 
 

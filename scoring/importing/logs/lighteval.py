@@ -28,8 +28,6 @@ from pairbank.scoring.importing.log import (
     Log,
     LogRow,
     Source,
-    Stated,
-    decided,
     finite,
     first_in,
     json_file,
@@ -82,13 +80,11 @@ def _log(file: Path) -> Log:
             log.rows.append(LogRow(file=file, line=line, cells={**_cells(doc, task, gold), **cells}))
         else:
             choices.append(_choice(file, line, row, task, gold))
-    if choices:
-        asked, rows = decided(question_name(task), f"answers to the task {task} of lighteval", choices)
-        scores[asked.name], log.rows = asked, [*log.rows, *rows]
     log.scores = tuple(scores.values())
-    stated = ((results.get("results") or {}).get(task.replace("|", ":")) or {}).get("acc")
-    if isinstance(stated, int | float) and correct:
-        log.stated = [Stated(what=task, metric="acc", stated=float(stated), computed=sum(correct) / len(correct))]
+    if choices:
+        log.decide(question_name(task), f"answers to the task {task} of lighteval", choices)
+    printed = (results.get("results") or {}).get(task.replace("|", ":")) or {}
+    log.compare(task, "acc", printed.get("acc"), correct)
     return log
 
 

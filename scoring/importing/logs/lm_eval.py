@@ -30,7 +30,7 @@ import numpy as np
 from pairbank.files import sha256_of_text
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
-from pairbank.scoring.importing.log import Log, LogRow, Source, Stated, json_file, json_lines, model_name
+from pairbank.scoring.importing.log import Log, LogRow, Source, json_file, json_lines, model_name
 
 TOOL = "lm-evaluation-harness"
 SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl")
@@ -166,10 +166,7 @@ def _log(file: Path, task: str, date: str) -> Log:
     log.scores = tuple(score for variant in variants for score in variant.scores())
     printed = (results.get("results") or {}).get(task) or {}
     for metric, values in correct.items():
-        stated = printed.get(f"{metric},none", printed.get(metric))
-        if isinstance(stated, int | float) and values:
-            computed = sum(values) / len(values)
-            log.stated.append(Stated(what=task, metric=metric, stated=float(stated), computed=computed))
+        log.compare(task, metric, printed.get(f"{metric},none", printed.get(metric)), values)
     return log
 
 
