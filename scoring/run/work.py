@@ -28,8 +28,7 @@ from pairbank.scoring.prompts.prompt import primary
 from pairbank.scoring.prompts.registry import prompts_of
 from pairbank.scoring.run.asking import Run
 from pairbank.scoring.run.effort import efforts
-from pairbank.scoring.run.shard import Shard, StoredShards
-from pairbank.scoring.run.store import VERSIONS
+from pairbank.scoring.run.store import VERSIONS, Shard, StoredShards
 from pairbank.scoring.run.units import Unit, units_of
 from pairbank.scoring.scored import refuse_score_columns
 

@@ -27,7 +27,7 @@ from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.tokenizing import refuse_special_tokens
 from pairbank.scoring.run import store
 from pairbank.scoring.run.asking import Run
-from pairbank.scoring.run.shard import StoredShards
+from pairbank.scoring.run.store import StoredShards
 from prompt_files import BOTH_ORDERS
 from tiny_models import ARCHITECTURES, saved_model
 
