@@ -37,9 +37,6 @@ CORRECTED, MOST_PARTS = "jackknife-corrected", 50
 class AlternativeAnnotator:
     """The test of one model; NaN with a reason where it cannot be made."""
 
-    n_raters: int
-    """Raters with enough items."""
-    n_items: int
     winning_rate: float = math.nan
     """Share of the tested raters against whom the model wins (the paper's omega)."""
     beyond_paradigms: float = math.nan
@@ -49,6 +46,9 @@ class AlternativeAnnotator:
     (the paper's rho)."""
     rater_advantage: float = math.nan
     """The same of the raters over the model."""
+    n_raters: int
+    """Raters with enough items."""
+    n_items: int
     reason: str | None = None
 
 
@@ -233,12 +233,12 @@ VARIANCES = "rating-variances"
 class Ceiling:
     """Reliability of human means and the largest r that a perfect score could reach with them."""
 
-    n: int
-    method: str
     reliability: float = math.nan
     """Share of the variance of the means that is not rating noise."""
     ceiling_r: float = math.nan
     """Its square root."""
+    n: int
+    method: str
     reason: str | None = None
     """Why there is none; None where there is one."""
 
