@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -34,25 +34,20 @@ _CLOSING = {"(": ")", "[": "]"}
 Sign = Literal["<", ">", "="]
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
-    """A sum of surprisals, each with its factor, and a constant."""
+Total = dict[Region | None, float]
+"""A sum of surprisals: the factor of each region; None is a constant."""
 
-    factors: Mapping[Region, float] = field(default_factory=dict)
-    constant: float = 0.0
 
-    def plus(self, other: Total, factor: float) -> Total:
-        """Return this and another one, times a factor."""
-        regions = dict.fromkeys((*self.factors, *other.factors))
-        factors = {
-            region: self.factors.get(region, 0.0) + factor * other.factors.get(region, 0.0) for region in regions
-        }
-        return Total(factors, self.constant + factor * other.constant)
+def plus(total: Total, other: Total, factor: float) -> Total:
+    """Return a sum and another one, times a factor."""
+    return {key: total.get(key, 0.0) + factor * other.get(key, 0.0) for key in dict.fromkeys((*total, *other))}
 
-    def bits(self, surprisal: Surprisal) -> FloatArray:
-        """Return the sum, one number an item."""
-        parts = [factor * surprisal(*region) for region, factor in self.factors.items()]
-        return np.asarray(sum(parts, np.zeros_like(parts[0])) + self.constant if parts else np.float64(self.constant))
+
+def in_bits(total: Total, surprisal: Surprisal) -> FloatArray:
+    """Return a sum, one number an item."""
+    parts = [factor * surprisal(*region) for region, factor in total.items() if region is not None]
+    constant = total.get(None, 0.0)
+    return np.asarray(sum(parts, np.zeros_like(parts[0])) + constant if parts else np.float64(constant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +63,7 @@ class Comparison:
     @property
     def regions(self) -> tuple[Region, ...]:
         """What it reads."""
-        return tuple(dict.fromkeys((*self.left.factors, *self.right.factors)))
+        return tuple(region for region in dict.fromkeys((*self.left, *self.right)) if region is not None)
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -77,7 +72,7 @@ class Comparison:
 
     def margin_bits(self, surprisal: Surprisal) -> FloatArray:
         """Return by how much it holds, above 0 where it does; of an equality, minus the distance."""
-        difference = self.left.plus(self.right, -1).bits(surprisal)
+        difference = in_bits(plus(self.left, self.right, -1), surprisal)
         return -np.abs(difference) if self.sign == "=" else difference if self.sign == ">" else -difference
 
     def holds(self, surprisal: Surprisal) -> BoolArray:
@@ -85,7 +80,7 @@ class Comparison:
         margin = self.margin_bits(surprisal)
         if self.sign != "=":
             return np.asarray(margin > 0)
-        allowed = EQUAL_BITS + EQUAL_SHARE * np.abs(self.right.bits(surprisal))
+        allowed = EQUAL_BITS + EQUAL_SHARE * np.abs(in_bits(self.right, surprisal))
         return np.asarray(-margin <= allowed)
 
 
@@ -116,7 +111,7 @@ def parsed(text: str) -> Formula:
     """Return a formula."""
     parser = _Parser(text)
     result = parser.joined()
-    if parser.place < len(text.rstrip()) or isinstance(result, Total):
+    if parser.place < len(text.rstrip()) or isinstance(result, dict):
         raise parser.problem("a comparison of surprisals")
     return result
 
@@ -149,12 +144,10 @@ class _Parser:
             return parts[0]
         if len(set(signs)) > 1:
             raise self.problem("brackets where & and | are mixed")
-        return Joined("&" if signs[0] == "&" else "|", tuple(self.formula(part) for part in parts))
-
-    def formula(self, part: Formula | Total) -> Formula:
-        if isinstance(part, Total):
+        formulas = tuple(part for part in parts if not isinstance(part, dict))
+        if len(formulas) < len(parts):
             raise self.problem("a comparison on both sides of & or |")
-        return part
+        return Joined("&" if signs[0] == "&" else "|", formulas)
 
     def compared(self) -> Formula | Total:
         first = self.next()
@@ -164,7 +157,7 @@ class _Parser:
         if not sign:
             return left
         right = self.total()
-        if not isinstance(left, Total) or not isinstance(right, Total):
+        if not isinstance(left, dict) or not isinstance(right, dict):
             raise self.problem("sums of surprisals on both sides of a comparison")
         named: Sign = "<" if sign == "<" else ">" if sign == ">" else "="
         return Comparison(left, named, right, " ".join(self.text[start : self.place].split()))
@@ -173,9 +166,9 @@ class _Parser:
         result = self.one()
         while sign := self.sign("+", "-"):
             other = self.one()
-            if not isinstance(result, Total) or not isinstance(other, Total):
+            if not isinstance(result, dict) or not isinstance(other, dict):
                 raise self.problem("surprisals to add, no comparisons")
-            result = result.plus(other, 1 if sign == "+" else -1)
+            result = plus(result, other, 1 if sign == "+" else -1)
         return result
 
     def one(self) -> Formula | Total:
@@ -185,9 +178,9 @@ class _Parser:
         self.place = token.end()
         if token["condition"]:
             number = 0 if token["region"] == "*" else int(token["region"])
-            return Total({(number, token["condition"]): 1.0})
+            return {(number, token["condition"]): 1.0}
         if token["number"]:
-            return Total(constant=float(token["number"]))
+            return {None: float(token["number"])}
         if token["sign"] not in _CLOSING:
             self.place = token.start()
             raise self.problem("(region;%condition%), a number or a bracket")
