@@ -34,8 +34,6 @@ from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import either
 
 Rows = list[dict[str, Any]]
-WORDS = ("answer", "text", "footnotes", "definitions", "draws", "second_caption")
-"""Macros of a template that take no argument, each a part of the section."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
