@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 from pairbank.builders.corpora.corpus import Corpus
 from pairbank.builders.corpora.registry import CORPORA, OURS
 from pairbank.builders.load import load_corpus
-from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.readers import data_file, read_delimited
 from pairbank.errors import CorpusFileNotFoundError
 from pairbank.files import cache_dir, replaced_atomically
 from pairbank.markdown import rendered, table_of
@@ -22,7 +21,6 @@ BUILT = ("corpus", "languages", "rows", "usable", "expected", "flags", "note")
 
 Cached = Literal["yes", "no", "in part", "in the package", "your copy"]
 MANY = 4
-"""Names from which on their number is shown."""
 
 
 def build_all(
@@ -40,9 +38,8 @@ def build_all(
         try:
             items = load_corpus(corpus.name, data_dir=data_dir)
         except CorpusFileNotFoundError as error:
-            table.append(
-                dict.fromkeys(BUILT, "") | {"corpus": corpus.name, "note": f"not built: {str(error).split(';', 1)[0]}"}
-            )
+            note = f"not built: {str(error).split(';', 1)[0]}"
+            table.append(dict.fromkeys(BUILT, "") | {"corpus": corpus.name, "note": note})
             continue
         manifest = manifest_of(items) or {}
         if out is not None:
@@ -52,6 +49,10 @@ def build_all(
         named = [f"{flag} {n:,}" for flag, n in flags[:FLAGS_SHOWN]]
         if len(flags) > FLAGS_SHOWN:
             named.append(f"and {len(flags) - FLAGS_SHOWN} more")
+        n_by_subset = manifest["n_by_subset"]
+        expected = f"{corpus.n_items:,}" if corpus.counted else ""
+        if n_by_subset.keys() <= corpus.n_by_subset.keys():  # of a part of the files
+            expected = f"{sum(corpus.n_by_subset[subset] for subset in n_by_subset):,}"
         unverified = [name for name, file in manifest["files"].items() if not file["verified"]]
         table.append(
             {
@@ -59,7 +60,7 @@ def build_all(
                 "languages": ", ".join(manifest["languages"]),
                 "rows": f"{manifest['n_rows']:,}",
                 "usable": f"{manifest['n_usable']:,}",
-                "expected": _expected(corpus, manifest["n_by_subset"]),
+                "expected": expected,
                 "flags": ", ".join(named),
                 "note": f"not the pinned version: {', '.join(unverified)}" if unverified else "",
             }
@@ -72,13 +73,6 @@ def total(table: Sequence[Mapping[str, str]]) -> str:
     languages = {language for row in built for language in row["languages"].split(", ")}
     n_rows = sum(int(row["rows"].replace(",", "")) for row in built)
     return f"{len(built)} of {len(table)} corpora, {len(languages)} languages, {n_rows:,} rows"
-
-
-def _expected(corpus: Corpus, n_by_subset: Mapping[str, int]) -> str:
-    """Return the number of rows that the corpus declares of the subsets that are there; "" where it declares none."""
-    if n_by_subset.keys() <= corpus.n_by_subset.keys():
-        return f"{sum(corpus.n_by_subset[subset] for subset in n_by_subset):,}"
-    return f"{corpus.n_items:,}" if corpus.counted else ""
 
 
 def cached(corpus: Corpus) -> Cached:
@@ -157,5 +151,4 @@ def paradigm_row(name: str, paradigms: Iterable[str | None]) -> dict[str, str]:
 
 def counted_paradigms() -> list[dict[str, str]]:
     """Return the rows of `data/paradigms.tsv`: of each corpus of ours whose items have been counted."""
-    path = Path(str(resources.files("pairbank.builders") / "data" / "paradigms.tsv"))
-    return [row for _, row in read_delimited(path, tuple(paradigm_row("", ())), delimiter="\t")]
+    return [row for _, row in read_delimited(data_file("paradigms.tsv"), tuple(paradigm_row("", ())), delimiter="\t")]

@@ -1,7 +1,6 @@
 """The Hugging Face side of a corpus: a `datasets.GeneratorBasedBuilder` over its pure `rows`, and explicit `Features`.
 
-In: a `Corpus` and its located files. Out: a prepared `datasets.Dataset` in the shared schema that carries its manifest
-(what the corpus declares, counts, flags, file hashes). Rows and counts are kept in the cache, the counts written last.
+Rows and counts are kept in the cache, the counts written last.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,7 +22,7 @@ import datasets
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.schema.columns import COLUMNS, IDENTICAL_SIDES, Column
 from pairbank.builders.schema.validation import Validator
-from pairbank.builders.sources.source import LocatedFile
+from pairbank.builders.sources.source import LocatedFile, Source
 from pairbank.errors import CorpusError, PairbankError
 from pairbank.files import cache_dir, sha256_of_file, sha256_of_text, write_json, writing
 
@@ -55,15 +54,10 @@ class CorpusConfig(datasets.BuilderConfig):  # type: ignore[misc]
     repair: bool = True
 
 
-def _declared_info(corpus: Corpus) -> datasets.DatasetInfo:
+def _declared_info(corpus: Corpus) -> dict[str, str]:
     source = corpus.source
-    return datasets.DatasetInfo(
-        description=corpus.description,
-        citation=source.citation,
-        homepage=source.homepage,
-        license=source.licence,
-        features=features(corpus.extra_columns),
-    )
+    names = {"citation": source.citation, "homepage": source.homepage, "license": source.licence}
+    return {"description": corpus.description} | names
 
 
 class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
@@ -77,7 +71,7 @@ class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
         super().__init__(**kwargs)
 
     def _info(self) -> datasets.DatasetInfo:
-        return _declared_info(self.corpus)
+        return datasets.DatasetInfo(**_declared_info(self.corpus), features=features(self.corpus.extra_columns))
 
     def _split_generators(self, _dl_manager: object) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator(name=SPLIT, gen_kwargs={})]
@@ -116,15 +110,11 @@ def prepare(
             raise
         except _DAMAGE as problem:
             for folder in kept:
-                _set_aside(folder, problem)
+                aside = folder.with_name(f"{folder.name}.corrupt")
+                shutil.rmtree(aside, ignore_errors=True)
+                folder.rename(aside)
+                logger.warning("%s is damaged (%s); it is set aside as %s, and built anew", folder, problem, aside.name)
     return _prepared(corpus, files, options, key=key)
-
-
-def _set_aside(folder: Path, problem: BaseException) -> None:
-    aside = folder.with_name(f"{folder.name}.corrupt")
-    shutil.rmtree(aside, ignore_errors=True)
-    folder.rename(aside)
-    logger.warning("%s is damaged (%s); it is set aside as %s, and built anew", folder, problem, aside.name)
 
 
 def _prepared(corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions, *, key: str) -> datasets.Dataset:
@@ -169,18 +159,16 @@ def _sealed(
     sealed: dict[str, Any] = {"rows": rows} if is_new else json.loads(path.read_text(encoding="utf-8"))
     if sealed["rows"] != rows:
         raise ValueError("its rows are not those that were written")
-    if not is_new and sealed.get("counts_sha256", "") not in ("", _sha256_of_json(sealed["counts"])):
-        raise ValueError("its counts are not those that were written")
     dataset = builder.as_dataset(split=SPLIT)
     if is_new:
         sealed["counts"] = _counted(corpus, files, dataset)
-        write_json(path, sealed | {"counts_sha256": _sha256_of_json(sealed["counts"])})
+    digest = sha256_of_text(json.dumps(sealed["counts"], sort_keys=True))
+    if sealed.get("counts_sha256", "") not in ("", digest):
+        raise ValueError("its counts are not those that were written")
+    if is_new:
+        write_json(path, sealed | {"counts_sha256": digest})
     _declare(dataset, corpus, _declared(corpus, files, options) | sealed["counts"])
     return dataset
-
-
-def _sha256_of_json(value: object) -> str:
-    return sha256_of_text(json.dumps(value, sort_keys=True))
 
 
 def manifest_of(dataset: datasets.Dataset) -> dict[str, Any] | None:
@@ -191,9 +179,8 @@ def manifest_of(dataset: datasets.Dataset) -> dict[str, Any] | None:
 
 def _declare(dataset: datasets.Dataset, corpus: Corpus, manifest: dict[str, Any]) -> None:
     """Let a dataset say what the corpus declares today, whenever its rows were prepared, and carry its manifest."""
-    today = _declared_info(corpus)
-    for name in ("description", "citation", "homepage", "license"):
-        setattr(dataset.info, name, getattr(today, name))
+    for name, value in _declared_info(corpus).items():
+        setattr(dataset.info, name, value)
     carry_manifest(dataset, manifest)
 
 
@@ -214,25 +201,14 @@ def declare_ratings(
 
 
 def _declared(corpus: Corpus, files: Mapping[str, LocatedFile], options: BuildOptions) -> dict[str, Any]:
-    source = corpus.source
     return {
         "corpus": corpus.name,
-        "title": corpus.title,
-        "description": corpus.description,
-        "version": corpus.version,
+        **{name: getattr(corpus, name) for name in ("title", "description", "version", "human")},
         "subset": options.subset,
         "repair": options.repair,
         "pairbank_version": version("pairbank"),
         "files": {file.name: {"sha256": file.sha256, "verified": file.verified} for file in files.values()},
-        "source": {
-            "homepage": source.homepage,
-            "revision": source.revision,
-            "licence": source.licence,
-            "licence_note": source.licence_note,
-            "redistributable": source.redistributable,
-            "citation": source.citation,
-        },
-        "human": corpus.human,
+        "source": {key.name: getattr(corpus.source, key.name) for key in fields(Source) if key.name != "files"},
     }
 
 
@@ -249,15 +225,10 @@ def _counted(corpus: Corpus, files: Mapping[str, LocatedFile], dataset: datasets
 
 
 def features(extra: Sequence[Column] = ()) -> datasets.Features:
-    """Return the explicit Features of a corpus: shared columns, `flags`, and its extension columns.
-
-    Explicit types matter: a column that is null throughout a first shard would otherwise get the null
-    type and break every later shard.
-    """
-    shared = {column.name for column in COLUMNS} | {"flags"}
-    if repeated := [column.name for column in extra if column.name in shared]:
-        raise CorpusError(f"extension columns {repeated} repeat shared columns; rename them")
+    """Return the explicit Features of a corpus: a column that is null in a whole shard would get the type null."""
     types = {column.name: datasets.Value(column.type) for column in COLUMNS}
     types["flags"] = datasets.List(datasets.Value("string"))
+    if repeated := [column.name for column in extra if column.name in types]:
+        raise CorpusError(f"extension columns {repeated} repeat shared columns; rename them")
     types |= {column.name: datasets.Value(column.type) for column in extra}
     return datasets.Features(types)

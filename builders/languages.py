@@ -1,8 +1,7 @@
-"""What is known of languages: how they are built, where they belong.
+"""What is known of languages: type, family and resource class.
 
-In: a language tag; `data/typology.tsv`, the labels of He et al. 2025 (Table 2 and the groups of Figure 1; the paper
-calls Japanese an isolate, and English is in Figure 1 only); `data/languages.tsv`, families as in Glottolog and the
-resource classes of Joshi et al. 2020. Out: type, family and resource class of a language.
+`data/typology.tsv`: the labels of He et al. 2025 (Table 2 and the groups of Figure 1; English is in Figure 1 only).
+`data/languages.tsv`: families as in Glottolog, resource classes of Joshi et al. 2020.
 """
 
 from __future__ import annotations
@@ -10,10 +9,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 
-from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.readers import data_file, read_delimited
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +29,9 @@ class LanguageType:
 
 @functools.cache
 def typology() -> Mapping[str, LanguageType]:
-    path = Path(str(resources.files("pairbank.builders") / "data" / "typology.tsv"))
-    table = read_delimited(path, ("language", "name", "typology", "family", "group"), delimiter="\t")
+    table = read_delimited(
+        data_file("typology.tsv"), ("language", "name", "typology", "family", "group"), delimiter="\t"
+    )
     return {
         row["language"]: LanguageType(
             language=row["language"],
@@ -62,8 +60,7 @@ class LanguageFacts:
 
 @functools.cache
 def language_facts() -> Mapping[str, LanguageFacts]:
-    path = Path(str(resources.files("pairbank.builders") / "data" / "languages.tsv"))
-    table = read_delimited(path, ("language", "name", "family", "resource"), delimiter="\t")
+    table = read_delimited(data_file("languages.tsv"), ("language", "name", "family", "resource"), delimiter="\t")
     return {
         row["language"]: LanguageFacts(
             language=row["language"],

@@ -1,7 +1,6 @@
 """`load_corpus`: a name, or the path of a user's file or a bank's items, to a `datasets.Dataset` in the shared schema.
 
-A bank's own file says which items they are: it is read like a corpus of that name and version, so that what is scored
-on it can be merged with the bank. `load_ratings`: the individual ratings of which items' human judgments are made.
+A bank's own file is read like a corpus of its name and version: what is scored on it can be merged with the bank.
 """
 
 from __future__ import annotations
@@ -9,9 +8,8 @@ from __future__ import annotations
 import logging
 import tomllib
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
@@ -20,11 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus, RatedRows
-from pairbank.builders.corpora.in_memory import file_of
-from pairbank.builders.corpora.maps import own_map, read_map
-from pairbank.builders.corpora.registry import CORPORA, corpus_named
-from pairbank.builders.corpora.results import results_of
-from pairbank.builders.corpora.tabular import BY_DEFAULT, READING, is_own, map_beside, tabular_corpus
+from pairbank.builders.corpora.registry import CORPORA, corpus_named, is_own
 from pairbank.builders.corpora.tabular_items import OwnOptions, TabularOptions
 from pairbank.builders.ratings import (
     NORMALISATIONS,
@@ -39,7 +33,6 @@ from pairbank.builders.ratings import (
 )
 from pairbank.builders.schema.columns import Column
 from pairbank.builders.schema.language_tags import language_tag
-from pairbank.builders.schema.unseen import summary_of
 from pairbank.builders.sources.downloads import Progress
 from pairbank.builders.sources.source import LocatedFile, locate
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, unknown_name
@@ -125,6 +118,8 @@ def _items(
     given: dict[str, Any] = {"marks": "refuse"} | {key: value for key, value in own.items() if value}
     given |= {"header": tuple(given["header"])} if "header" in given else {}
     if not isinstance(name, str | Path):
+        from pairbank.builders.corpora.in_memory import file_of
+
         name = file_of(name, corpus)
     if is_banked(name):
         if options.subset or language or map_file or given != {"marks": "refuse"}:
@@ -145,6 +140,10 @@ def own_corpus(
     path: Path, table: TabularOptions, map_file: str | Path | None = None
 ) -> tuple[Corpus, Mapping[str, LocatedFile], str]:
     """Return the corpus of a user's table, folder or TOML file, its files, and what else its rows depend on."""
+    from pairbank.builders.corpora.maps import own_map, read_map
+    from pairbank.builders.corpora.results import results_of
+    from pairbank.builders.corpora.tabular import map_beside, tabular_corpus
+
     is_map = path.suffix.lower() == ".toml"
     if is_map and map_file is not None:
         raise CorpusError(f"{path}: is a map itself; leave out the other map, or give the table")
@@ -153,15 +152,15 @@ def own_corpus(
         logger.info("%s: read by the map %s", path.name, beside)
         table = replace(table, map=read_map(beside))
     text = "" if (source := path if is_map else beside) is None else source.read_text(encoding="utf-8")
-    by_map = table.map is not None and table.map.whole is not None and table.map.whole.format.results
+    by_map = table.map is not None and table.map.whole is not None and table.map.whole.reading.results
     if path.exists() and (by_map or not (is_map or table.map or table.columns or table.header)):
         results = results_of(path, encoding=table.encoding)
         if results is None and by_map:
             raise CorpusError(f"{beside}, [reading]: results = true, and {path} is of no known program; leave it out")
         if results is not None:
-            text = text or results.map
-            read_by = table.map or own_map(tomllib.loads(results.map), path)
-            table = replace(table, map=read_by, table=results.table)
+            made, body = results
+            text = text or body
+            table = replace(table, map=table.map or own_map(tomllib.loads(body), path), table=made)
     corpus, files = tabular_corpus(path, table)
     return corpus, files, f"{replace(table, map=None, table=None)} {sorted(files)} {text}"
 
@@ -169,7 +168,9 @@ def own_corpus(
 def _own_items(
     corpus: Corpus, files: Mapping[str, LocatedFile], variant: str, options: BuildOptions
 ) -> datasets.Dataset:
+    from pairbank.builders.corpora.tabular import BY_DEFAULT, READING
     from pairbank.builders.dataset import manifest_of, prepare
+    from pairbank.builders.schema.unseen import summary_of
 
     dataset = prepare(corpus, files, options, variant=variant)
     manifest = manifest_of(dataset) or {}
@@ -186,24 +187,37 @@ def _own_items(
 
 
 def _of_bank(path: Path, data_dir: str | Path | None, progress: Progress | None) -> datasets.Dataset:
-    """Return a bank's items; where it holds their ids alone, the same items of the corpus that they are from."""
-    result = banked(path)
-    if result.has_texts:
-        return result.items
-    facts = result.facts
-    options = BuildOptions(subset=facts.get("subset"), repair=facts.get("repair", True))
-    if result.corpus not in CORPORA:
+    """Return a bank's items; where it holds their ids alone, the same items of the corpus that they are from.
+
+    The file must be the one that the bank was written with.
+    """
+    import datasets
+
+    from pairbank.builders.dataset import carry_manifest
+
+    manifest = read_json(_root(path) / MANIFEST)
+    file_hash = sha256_of_file(path) if path.is_file() else "missing"
+    if (stated := manifest.get("files", {}).get(f"data/{path.absolute().parent.name}/{ITEMS}")) != file_hash:
         raise CorpusError(
-            f"{path}: its texts were left out, and {result.corpus!r} is no corpus that ships; ask its owner"
+            f"{path}: sha256 {file_hash[:12]}, the bank's manifest has {str(stated)[:12]}; get the bank anew"
         )
-    corpus = corpus_named(result.corpus)
+    items = datasets.Dataset(read_parquet(path), fingerprint=file_hash)
+    name = str(items["corpus"][0])
+    facts = {key: value for key, value in manifest["corpora"][name].items() if key not in ("n_items", "texts")}
+    carry_manifest(items, facts)
+    if TEXT in items.column_names:
+        return items
+    if name not in CORPORA:
+        raise CorpusError(f"{path}: its texts were left out, and {name!r} is no corpus that ships; ask its owner")
+    corpus = corpus_named(name)
     if corpus.version != facts.get("version"):
-        raise CorpusError(f"{path}: of {result.corpus} {facts.get('version')}, and this pairbank has {corpus.version}")
+        raise CorpusError(f"{path}: of {name} {facts.get('version')}, and this pairbank has {corpus.version}")
+    options = BuildOptions(subset=facts.get("subset"), repair=facts.get("repair", True))
     whole = _built_in(corpus, data_dir, None, options, progress)
     places = {item: place for place, item in enumerate(whole["item_id"][:])}
-    if missing := [item for item in result.items["item_id"][:] if item not in places]:
-        raise CorpusError(f"{path}: {result.corpus} has no item {missing[0]!r} ({len(missing):,} are missing)")
-    return whole.select([places[item] for item in result.items["item_id"][:]])
+    if missing := [item for item in items["item_id"][:] if item not in places]:
+        raise CorpusError(f"{path}: {name} has no item {missing[0]!r} ({len(missing):,} are missing)")
+    return whole.select([places[item] for item in items["item_id"][:]])
 
 
 def _built_in(
@@ -254,18 +268,17 @@ def located_files(
 
 
 def first_of_each_paradigm(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
-    """Return at most `limit` items of each paradigm (within its subset and language), in their order.
+    """Return at most `limit` items of each paradigm (else phenomenon) within its subset and language, in their order.
 
-    Items without a paradigm count by their phenomenon. Single sentences that are labelled acceptable or not have as
-    many of either label.
+    Single sentences that are labelled acceptable or not have as many of either label.
     """
-    return dataset.select(np.flatnonzero(_places(dataset, limit, _paradigms(dataset)) < limit))
+    return dataset.select(np.flatnonzero(_places(dataset, limit) < limit))
 
 
 def first_of_each_subset(dataset: datasets.Dataset, limit: int) -> datasets.Dataset:
     """Return at most `limit` items of each subset (within its language), taken from all its paradigms in turn."""
-    in_turn = np.argsort(_places(dataset, limit, _paradigms(dataset)), kind="stable")
-    kept = in_turn[_places(dataset.select(in_turn), limit) < limit]
+    in_turn = np.argsort(_places(dataset, limit), kind="stable")
+    kept = in_turn[_places(dataset.select(in_turn), limit, of_paradigms=False) < limit]
     return dataset.select(np.sort(kept))
 
 
@@ -277,24 +290,17 @@ def drawn_at_random(dataset: datasets.Dataset, n: int) -> datasets.Dataset:
     return dataset.select(np.sort(drawn))
 
 
-def _paradigms(dataset: datasets.Dataset) -> list[str | None]:
-    """Return the paradigm of each item, its phenomenon where it has none."""
-    paradigms: list[str | None] = dataset["paradigm"][:]
-    if "phenomenon" not in dataset.column_names or None not in paradigms:
-        return paradigms
-    return [paradigm or phenomenon for paradigm, phenomenon in zip(paradigms, dataset["phenomenon"][:], strict=True)]
-
-
-def _places(dataset: datasets.Dataset, limit: int, *more: Sequence[str | None]) -> IntArray:
+def _places(dataset: datasets.Dataset, limit: int, *, of_paradigms: bool = True) -> IntArray:
+    """Return the place of each item within its paradigm (else phenomenon), or its subset, of one language and label."""
     if limit < 1:
         raise CorpusError(f"limit is {limit}, expected at least 1 item a paradigm")
-    names = ("subset", "language", *(name for name in ("label",) if name in dataset.column_names))
-    seen: Counter[tuple[str | int | None, ...]] = Counter()
-    places: list[int] = []
-    for group in zip(*(dataset[name][:] for name in names), *more, strict=True):
-        places.append(seen[group])
-        seen[group] += 1
-    return np.array(places, dtype=np.int64)
+    names = ("subset", "language", "label", "paradigm", "phenomenon")
+    frame = dataset.select_columns([name for name in names if name in dataset.column_names]).to_pandas()
+    keys = [frame[name] for name in names[:3] if name in frame]
+    if of_paradigms:
+        keys.append(frame["paradigm"].fillna(frame["phenomenon"]) if "phenomenon" in frame else frame["paradigm"])
+    places: IntArray = frame.groupby(keys, dropna=False, sort=False).cumcount().to_numpy(dtype=np.int64)
+    return places
 
 
 def load_ratings(
@@ -422,21 +428,6 @@ def rating_features(more: Sequence[Column] = ()) -> datasets.Features:
     return datasets.Features({column.name: datasets.Value(column.type) for column in (*RATING_COLUMNS, *more)})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Banked:
-    """A corpus as a bank holds it."""
-
-    corpus: str
-    facts: Mapping[str, Any]
-    """What the bank's manifest says of the corpus."""
-    items: datasets.Dataset
-    """Ids and labels alone where the texts were left out."""
-
-    @property
-    def has_texts(self) -> bool:
-        return TEXT in self.items.column_names
-
-
 def is_banked(path: str | Path) -> bool:
     """Return whether a path is that of a bank's items: BANK/data/CONFIG/items.parquet, beside BANK/manifest.json.
 
@@ -452,27 +443,6 @@ def is_banked(path: str | Path) -> bool:
         and isinstance(result := read_json(manifest), dict)
         and {"corpora", "scores"} <= result.keys()
     )
-
-
-def banked(path: str | Path) -> Banked:
-    """Return what a bank's file of items holds, which must be the one that the bank was written with."""
-    import datasets
-
-    from pairbank.builders.dataset import carry_manifest
-
-    place = Path(path)
-    manifest = read_json(_root(place) / MANIFEST)
-    name = f"data/{place.absolute().parent.name}/{ITEMS}"
-    file_hash = sha256_of_file(place) if place.is_file() else "missing"
-    if (stated := manifest.get("files", {}).get(name)) != file_hash:
-        raise CorpusError(
-            f"{place}: sha256 {file_hash[:12]}, the bank's manifest has {str(stated)[:12]}; get the bank anew"
-        )
-    items = datasets.Dataset(read_parquet(place), fingerprint=file_hash)
-    corpus = str(items["corpus"][0])
-    facts = {key: value for key, value in manifest["corpora"][corpus].items() if key not in ("n_items", "texts")}
-    carry_manifest(items, facts)
-    return Banked(corpus=corpus, facts=facts, items=items)
 
 
 def methods_in_bank(path: str | Path, corpus: str) -> tuple[str, ...]:

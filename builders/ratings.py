@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ OF_A_TRIAL: tuple[Column, ...] = (
 """Of a table of ratings whose source has them; a bank's own table leaves them out."""
 
 Normalisation = Literal["none", "z-by-rater"]
-NORMALISATIONS: tuple[Normalisation, ...] = ("none", "z-by-rater")
+NORMALISATIONS: tuple[Normalisation, ...] = get_args(Normalisation)
 Z_BY_RATER: Normalisation = "z-by-rater"
 
 SAME_ANSWER = 0.95
@@ -71,7 +71,12 @@ class Rating:
     trial: int | None = None
     """Numbers the rater's judgments in the order in which they were made; None = the source does not say."""
     of_trial: Mapping[str, float | str] = field(default_factory=dict)
-    """What is known of `OF_A_TRIAL`."""
+
+
+def rating_of(
+    item: Item, rater: int, value: float, scale: str, *, side: Side = "good", trial: int | None = None
+) -> Rating:
+    return Rating(item_id=item.item_id, side=side, rater=rater, value=value, scale=scale, trial=trial)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +109,8 @@ def judged(item: Item, ratings: Iterable[Rating]) -> Rated:
     if not ratings:
         return Rated(item=item)
     scale = ratings[0].scale
-    good, bad = (mean_or_none([rating.value for rating in ratings if rating.side == side]) for side in ("good", "bad"))
+    of_sides = ([rating.value for rating in ratings if rating.side == side] for side in ("good", "bad"))
+    good, bad = (math.fsum(values) / len(values) if values else None for values in of_sides)
     if scale == FORCED_CHOICE and good is not None:
         bad = 1 - good
     n_raters = len({rating.rater for rating in ratings})
@@ -112,17 +118,10 @@ def judged(item: Item, ratings: Iterable[Rating]) -> Rated:
     return Rated(item=rated, ratings=ratings)
 
 
-def mean_or_none(values: list[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
-
-
 def normalised(
     values: Sequence[float], raters: Sequence[int], normalisation: Normalisation = "none"
 ) -> NDArray[np.float64]:
-    """Return the values under a normalisation.
-
-    A rater who gave one rating, or the same one always, has no z-scores: NaN.
-    """
+    """Return the values under a normalisation; who gave one rating, or the same one always, has no z-scores: NaN."""
     if normalisation not in NORMALISATIONS:
         raise unknown_name("normalisation", normalisation, NORMALISATIONS)
     result = np.asarray(values, dtype=np.float64)
@@ -173,8 +172,7 @@ def constant_raters(
     """Return the raters who give the same answer in 95 % of their judgments, whatever the others say.
 
     Somebody who is right in 95 % of forced choices gives the same answer as often. So the rule also asks for it in the
-    judgments in which most of the others answer otherwise, where nothing but the answer itself speaks for it. Of
-    z-scores, which no two raters share, such raters were left out before.
+    judgments in which most of the others answer otherwise. Of z-scores such raters were left out before.
     """
     if not len(values) or scales[0].endswith(Z_BY_RATER):
         return ()

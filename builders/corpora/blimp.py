@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.schema.columns import Item, Scalar
-from pairbank.builders.sources.readers import decode, read_delimited, read_json_lines
-from pairbank.builders.sources.source import LocatedFile, read_zip_member, zip_members
+from pairbank.builders.sources.readers import read_delimited
+from pairbank.builders.sources.source import LocatedFile, member_rows
 from pairbank.errors import CorpusError
 
 BLIMP_ARCHIVE = "BLiMP.zip"
 HUMAN_SUMMARY = "human_validation_summary.csv"
-OPTIONAL_TEXTS = (
-    "one_prefix_prefix",
-    "one_prefix_word_good",
-    "one_prefix_word_bad",
-    "two_prefix_prefix_good",
-    "two_prefix_prefix_bad",
-    "two_prefix_word",
-    "crucial_item",
-)
 BOOLS = ("simple_LM_method", "one_prefix_method", "two_prefix_method", "lexically_identical")
 BLIMP_REQUIRED = ("sentence_good", "sentence_bad", "field", "linguistics_term", "UID", "pairID", *BOOLS)
 REPAIRED_FIELD = "repaired:field_spelling"
@@ -43,40 +33,26 @@ HU_LEVY_BLIMP_REQUIRED = (
 def blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the items of all paradigms asked for, in alphabetical order, every source field kept."""
     path = files[BLIMP_ARCHIVE].path
-    in_folder = path.is_dir()
-    members = sorted(p.name for p in path.glob("*.jsonl")) if in_folder else zip_members(path, ".jsonl")
-    if not members:
-        raise CorpusError(f"{path}: holds no .jsonl file; expected BLiMP's 67 paradigms")
-    for member in members:
-        uid = Path(member).stem
-        if is_requested(uid, options):
-            where = f"{path}:{member}"
-            whole = decode((path / member).read_bytes(), where) if in_folder else read_zip_member(path, member)
-            for number, row in read_json_lines(whole.split("\n"), BLIMP_REQUIRED, where=where):
-                yield _blimp_item(uid, row, f"{where}, row {number}", options)
-
-
-def _blimp_item(uid: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
-    if row["UID"] != uid:
-        raise CorpusError(f"{where}: UID is {row['UID']!r}, expected the file's name {uid!r}")
-    field: str = row["field"]
-    is_repaired = options.repair and field == MISSPELT_FIELD
-    extra: dict[str, Scalar] = {
-        "field": FIELD if is_repaired else field,
-        "field_source": field if is_repaired else None,
-        "dependency_length": row.get("dependency_length"),
-    }
-    extra |= {name: row[name] for name in BOOLS} | {name: row.get(name) for name in OPTIONAL_TEXTS}
-    return item_of(
-        ("blimp", uid, row["pairID"]),
-        row["sentence_good"],
-        row["sentence_bad"],
-        phenomenon=row["linguistics_term"],
-        paradigm=uid,
-        pair_id=row["pairID"],
-        flags=(REPAIRED_FIELD,) if is_repaired else (),
-        extra=extra,
-    )
+    for uid, row, where in member_rows(path, "*.jsonl", BLIMP_REQUIRED, partial(is_requested, options=options)):
+        if row["UID"] != uid:
+            raise CorpusError(f"{where}: UID is {row['UID']!r}, expected the file's name {uid!r}")
+        field: str = row["field"]
+        is_repaired = options.repair and field == MISSPELT_FIELD
+        first: dict[str, Scalar] = {
+            "field": FIELD if is_repaired else field,
+            "field_source": field if is_repaired else None,
+            "dependency_length": row.get("dependency_length"),
+        }
+        yield item_of(
+            ("blimp", uid, row["pairID"]),
+            row["sentence_good"],
+            row["sentence_bad"],
+            phenomenon=row["linguistics_term"],
+            paradigm=uid,
+            pair_id=row["pairID"],
+            flags=(REPAIRED_FIELD,) if is_repaired else (),
+            extra=first | {x.name: row.get(x.name) for x in BLIMP.extra_columns if x.name not in first},
+        )
 
 
 def blimp_metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
@@ -106,27 +82,23 @@ def hu_levy_blimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) 
                 f"{path}, row {line}: category_fine is {phenomenon!r}, expected one of {', '.join(known)}; "
                 "is it another corpus.csv?"
             )
-        if is_requested(phenomenon, options):
-            yield _hu_levy_blimp_item(row, options)
-
-
-def _hu_levy_blimp_item(row: Mapping[str, str], options: BuildOptions) -> Item:
-    is_repaired = options.repair and row["category"] == MISSPELT_FIELD
-    phenomenon = row["category_fine"]
-    return item_of(
-        ("hu-levy-blimp", phenomenon, row["item_id"]),
-        row["good_sentence"],
-        row["bad_sentence"],
-        phenomenon=phenomenon,
-        paradigm=row["blimp_UID"],
-        pair_id=row["item_id"],
-        flags=(REPAIRED_FIELD,) if is_repaired else (),
-        extra={
-            "field": FIELD if is_repaired else row["category"],
-            "field_source": row["category"] if is_repaired else None,
-            "blimp_item_id": f"blimp/{row['blimp_UID']}/{row['blimp_pairID']}",
-        },
-    )
+        if not is_requested(phenomenon, options):
+            continue
+        is_repaired = options.repair and row["category"] == MISSPELT_FIELD
+        yield item_of(
+            ("hu-levy-blimp", phenomenon, row["item_id"]),
+            row["good_sentence"],
+            row["bad_sentence"],
+            phenomenon=phenomenon,
+            paradigm=row["blimp_UID"],
+            pair_id=row["item_id"],
+            flags=(REPAIRED_FIELD,) if is_repaired else (),
+            extra={
+                "field": FIELD if is_repaired else row["category"],
+                "field_source": row["category"] if is_repaired else None,
+                "blimp_item_id": f"blimp/{row['blimp_UID']}/{row['blimp_pairID']}",
+            },
+        )
 
 
 BLIMP = declared("blimp", blimp_rows, metadata=blimp_metadata)

@@ -1,27 +1,29 @@
 """A column map: how the columns of any table make items, said in data. Rows in; cells by schema column out.
 
-Three layouts. `pairs`: a row holds both sides, in two columns, or a label says which of two columns is the better.
-`long`: a row holds one side; a label says which, and rows with the same ids (or each two that follow one another) make
-a pair. `sentences`: a row holds one sentence that is labelled acceptable or not. A column is named, or is the path to
-a value in nested JSON (`translation.de.0`), also of JSON in a cell, or a text with several of them in it (`{a} {b}`).
+`pairs`: a row holds both sides. `long`: a row holds one side, and rows with the same ids (or each two that follow one
+another) make a pair. `sentences`: a row holds one sentence. A column is named, or is the path to a value in nested JSON
+(`translation.de.0`), also of JSON in a cell, or a text with several of them in it (`{a} {b}`).
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from pairbank.builders.corpora.cells import kept_in
 from pairbank.builders.schema.columns import Column, ColumnType, Scalar
+from pairbank.builders.schema.language_tags import language_tag
 from pairbank.builders.sources.formats import NOTHING_SAID, REPAIRS, TableFormat
 from pairbank.builders.sources.readers import RepeatedKeyError, without_repeats
+from pairbank.builders.sources.source import LocatedFile, member_bytes
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError
 
@@ -32,8 +34,9 @@ BadRow = Callable[[CorpusError], None]
 OF_A_SIDE = {"sentence": "target", "context": "context", "human": "human"}
 """What a map names of one side (`long`, `sentences`) -> the stem of the schema's columns of both."""
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?")
+PATH_FIELD = re.compile(r"\{(\w+)\}")
+"""A piece of a path, or of a text that is made of one."""
 FIELD = re.compile(r"\{([^{}]+)\}")
-"""A piece of a text that is filled in: `{name}`."""
 
 
 def plain_value(value: object) -> str:
@@ -57,12 +60,7 @@ def listed(value: object) -> object:
     return [value] if isinstance(value, str | int | float) else value
 
 
-def _as_text(value: object) -> object:
-    return plain_value(value) if isinstance(value, int | float) else value
-
-
-Text = Annotated[str, BeforeValidator(_as_text)]
-"""A cell, written as text or as a number."""
+Text = Annotated[str, BeforeValidator(lambda value: plain_value(value) if isinstance(value, int | float) else value)]
 Meant = Annotated[str, BeforeValidator(plain_value)]
 """A value of a label, whatever a file writes it as."""
 OneOrMore = Annotated[tuple[Meant, ...], BeforeValidator(listed)]
@@ -73,7 +71,6 @@ class Label(Declaration):
 
     column: str
     sides: tuple[str, str] | None = None
-    """`pairs`: the two columns."""
     first: OneOrMore = ()
     """`pairs`: values for which the first side is the better one."""
     second: OneOrMore = ()
@@ -117,13 +114,18 @@ class MapTable(Declaration):
 
     layout: Layout = "pairs"
     pair: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
+    """`long`: columns whose cells are the same in rows of one pair; () = each two rows that follow one another."""
     order: Literal["good-first"] | None = None
     """`long`: of each two rows that follow one another, the better side is first."""
     contrasts: tuple[tuple[Meant, Meant], ...] = ()
+    """`long`, where an item has more than two conditions: (label of the better side, of the worse one)."""
     reading: TableFormat = NOTHING_SAID
     columns: dict[str, str] = Field(default_factory=dict)
+    """Schema column (or one of `OF_A_SIDE`) -> the table's column, or a path into it."""
     fixed: dict[str, Text] = Field(default_factory=dict)
+    """Schema column -> what all rows have in it."""
     values: dict[str, dict[str, Text]] = Field(default_factory=dict)
+    """Schema column -> what a cell of it says -> what it means; other cells stay as they are."""
     where: dict[str, OneOrMore] = Field(default_factory=dict)
     """Column -> the values of the rows that are read; others are left out and counted."""
     label: Label | None = None
@@ -133,10 +135,15 @@ class TablesTable(MapTable):
     """One of `[[tables]]`: files of one kind, and their column map."""
 
     path: str
-    """`FOLDER/{subset}.csv`, or one file's name."""
+    """`FOLDER/{subset}.csv`, or one file's name: `{field}` stands for a piece of a path, `*` for one without a name;
+    fields can be said in `fixed` and `id`."""
     archive: str = ""
+    """The archive that holds them; "" where each is a file of the source."""
     password: str = ""
+    """Of the archive, where its authors publish it beside the archive to keep the texts out of training data."""
     id: str = ""
+    """Of an item within its subset: fields of the path, `{n}` (from 1 in a file), `{pair_id}`, `{contrast}`.
+    "" = `{n}`; of a user's corpus a hash of its texts."""
 
 
 class Keep(Declaration):
@@ -194,41 +201,58 @@ def typed(cell: object, kind: ColumnType) -> Scalar:
     return int(number) if kind == "int32" else number
 
 
-@dataclass(frozen=True, kw_only=True)
-class ColumnMap:
-    """How a table's columns make items."""
+class ColumnMap(TablesTable):
+    """How a table's columns make items: a table of TOML that was checked, or what the names of the columns tell."""
 
-    layout: Layout = "pairs"
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """Schema column (or one of `OF_A_SIDE`) -> the table's column, or a path into it."""
-    fixed: Mapping[str, str] = field(default_factory=dict)
-    """Schema column -> what all rows have in it."""
-    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Schema column -> what a cell of it says -> what it means; other cells stay as they are."""
-    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The table's column -> the values of the rows that are read, as `plain_value` writes them."""
-    label: Label | None = None
-    pair: tuple[str, ...] = ()
-    """`long`: columns whose cells are the same in rows of one pair; () = each two rows that follow one another."""
-    good_first: bool = False
-    """`long`: of each two rows the first is the better side; there is no label."""
-    contrasts: tuple[tuple[str, str], ...] = ()
-    """`long`, where an item has more than two conditions: (label of the better side, of the worse one)."""
+    path: str = ""
     rater: str = ""
     """Column of raters, of a table that has one row per judgment."""
     rating: str = ""
-    """Column of their judgments."""
-    of_trial: Mapping[str, str] = field(default_factory=dict)
+    of_trial: dict[str, str] = Field(default_factory=dict)
     """`trial_order`, `response_time`, `list` -> the column that holds it of each judgment."""
-    format: TableFormat = NOTHING_SAID
-    id: str = ""
-    """Of an item within its subset: `{n}`, `{pair_id}`, `{contrast}`; "" = its row, or a hash of its texts."""
     said: str = "columns as the map says"
-    """Which columns the sides were taken from."""
     unused: str = ""
     """What is to be said of columns that were not used."""
     inferred: bool = False
     """Whether it was told from the names of columns: a row may then lack a cell (JSON lines)."""
+    with_commas: bool = False
+    """Whether `6,4` is a number (files that are not separated by commas)."""
+
+    def changed(self, **fields: Any) -> ColumnMap:  # noqa: ANN401 - the fields of a map
+        return ColumnMap(**(dict(self) | fields))
+
+    def matching(self, files: Mapping[str, LocatedFile]) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+        """Yield (path, where it stands, what reads it) of each file, in the order of the paths."""
+        if self.archive:
+            archive, pattern = files[self.archive].path, PATH_FIELD.sub("*", self.path)
+            members = member_bytes(archive, pattern, self.fits, password=self.password)
+            for name, data in members:
+                yield name, f"{archive}:{name}", functools.partial(bytes, data)
+            return
+        for name in filter(self.fits, sorted(files)):
+            yield name, str(files[name].path), files[name].path.read_bytes
+
+    def fits(self, path: str) -> bool:
+        return self.path_fields(path) is not None
+
+    def path_fields(self, path: str) -> dict[str, str] | None:
+        """Return what the fields of the path are for one file, None where it is not of this kind."""
+        escaped = "".join(
+            f"(?P<{part}>[^/]+?)" if place % 2 else re.escape(part).replace(r"\*", "[^/]*")
+            for place, part in enumerate(PATH_FIELD.split(self.path))
+        )
+        result = re.fullmatch(f"(?:.*/)?{escaped}" if self.archive else escaped, path)
+        if result is None:
+            return None
+        named = result.groupdict()
+        return named | ({"tag": language_tag(named["language"])} if "language" in named else {})
+
+    def of_file(self, path: str) -> ColumnMap:
+        """Return the map of one file: what its path says is filled in."""
+        named = self.path_fields(path) or {}
+        fixed = {name: PATH_FIELD.sub(lambda field: named[field[1]], text) for name, text in self.fixed.items()}
+        escaped = {name: text.replace("{", "{{").replace("}", "}}") for name, text in named.items()}
+        return self.changed(fixed=fixed, id=PATH_FIELD.sub(lambda field: escaped.get(field[1], field[0]), self.id))
 
     def named(self) -> frozenset[str]:
         label = () if self.label is None else (self.label.column, *(self.label.sides or ()))
@@ -251,10 +275,10 @@ class ColumnMap:
         for column, values in self.where.items():
             if plain_value(value_at(row, column, at)) not in values:
                 return f"whose {column!r} is not {' or '.join(map(repr, values))}"
-        if self.good_first:
+        if self.order is not None:
             return ""  # each two rows are a pair: none can be left out alone
         for name in self._texts:
-            if row.get(name) in self.format.missing:
+            if row.get(name) in self.reading.missing:
                 return f"with {row[name]!r} for a sentence (missing = [] under [reading] in a map keeps it as a word)"
         return "" if self.label is None else self.label.undecided(row, at)
 
@@ -288,20 +312,20 @@ class ColumnMap:
             return tuple(((good,), (bad,)) for good, bad in self.contrasts)
         return ((self.label.better, self.label.worse),)
 
-    @functools.cached_property
-    def _named_values(self) -> frozenset[str]:
-        return frozenset(value for better, worse in self._choices for value in (*better, *worse))
-
     def shaped(self, rows: NumberedRows, where: str, bad_row: BadRow) -> Iterator[ShapedRow]:
         shape = {"pairs": self._pair, "sentences": self._sentence}.get(self.layout)
-        if shape is None:
-            yield from self._long(rows, where, bad_row)
-            return
-        for number, row in rows:
+        groups = self._groups(rows, where) if shape is None else ([numbered] for numbered in rows)
+        for group in groups:
+            number, row = group[0]
             try:
-                yield shape(number, row, f"{where}, row {number}")
+                if shape is None:
+                    results = list(self._pairs_of(group, where))
+                else:
+                    results = [shape(number, row, f"{where}, row {number}")]
             except CorpusError as error:
                 bad_row(error)
+                continue
+            yield from results
 
     def _pair(self, number: int, row: Row, where: str) -> ShapedRow:
         cells = self._cells(row, where, of_a_side=False)
@@ -309,21 +333,12 @@ class ColumnMap:
             first, second = self.label.sides
             good, bad = (first, second) if self.label.says(row, where) else (second, first)
             cells |= {"target_good": value_at(row, good, where), "target_bad": value_at(row, bad, where)}
-        return ShapedRow(number=number, cells=cells, good=row, flags=_repairs(row))
+        return ShapedRow(number=number, cells=cells, good=row, flags=tuple(row.get(REPAIRS, ())))
 
     def _sentence(self, number: int, row: Row, where: str) -> ShapedRow:
         cells = self._cells(row, where, of_a_side=False) | self._side(row, where, "good")
         label = None if self.label is None else int(self.label.says(row, where))
-        return ShapedRow(number=number, cells=cells, good=row, label=label, flags=_repairs(row))
-
-    def _long(self, rows: NumberedRows, where: str, bad_row: BadRow) -> Iterator[ShapedRow]:
-        for group in self._groups(rows, where):
-            try:
-                results = list(self._pairs_of(group, where))
-            except CorpusError as error:
-                bad_row(error)
-                continue
-            yield from results
+        return ShapedRow(number=number, cells=cells, good=row, label=label, flags=tuple(row.get(REPAIRS, ())))
 
     def _groups(self, rows: NumberedRows, where: str) -> Iterator[list[tuple[int, Row]]]:
         if self.pair:
@@ -334,14 +349,8 @@ class ColumnMap:
                 by_pair.setdefault(key, []).append((number, row))
             yield from by_pair.values()
             return
-        group: list[tuple[int, Row]] = []
-        for numbered in rows:
-            group.append(numbered)
-            if len(group) == 2:
-                yield group
-                group = []
-        if group:
-            yield group
+        left = iter(rows)
+        yield from iter(lambda: list(itertools.islice(left, 2)), [])
 
     def _pairs_of(self, group: list[tuple[int, Row]], where: str) -> Iterator[ShapedRow]:
         label = self.label
@@ -355,13 +364,12 @@ class ColumnMap:
         for number, row in group:
             value = plain_value(value_at(row, label.column, f"{where}, row {number}"))
             by_value.setdefault(value, []).append((number, row))
-        others = set[str]() if self.contrasts else by_value.keys() - self._named_values
-        if others:
+        if others := set[str]() if self.contrasts else by_value.keys() - {*label.better, *label.worse}:
             raise CorpusError(f"{at}: label {label.column!r} is {sorted(others)[0]!r}, which the map does not name")
         for better, worse in self._choices:
             goods = [row for value, rows in by_value.items() if value in better for row in rows]
             bads = [row for value, rows in by_value.items() if value in worse for row in rows]
-            if self.contrasts and not (goods and bads) and self._is_contrasted(by_value):
+            if not (goods and bads) and any(a in by_value and b in by_value for a, b in self.contrasts):
                 continue  # an item that has some of the conditions
             if (len(goods), len(bads)) != (1, 1):
                 raise CorpusError(
@@ -369,9 +377,6 @@ class ColumnMap:
                     f"the pair ({', '.join(self.pair) or 'two rows that follow one another'}) and the labels"
                 )
             yield self._joined(goods[0], bads[0], where, "-".join((*better, *worse)) if self.contrasts else "")
-
-    def _is_contrasted(self, conditions: Container[str]) -> bool:
-        return any(good in conditions and bad in conditions for good, bad in self.contrasts)
 
     def _joined(self, good: tuple[int, Row], bad: tuple[int, Row], where: str, contrast: str) -> ShapedRow:
         cells = self._cells(good[1], f"{where}, row {good[0]}", of_a_side=False)
@@ -384,7 +389,7 @@ class ColumnMap:
             )
         cells |= self._side(good[1], f"{where}, row {good[0]}", "good")
         cells |= self._side(bad[1], f"{where}, row {bad[0]}", "bad")
-        flags = tuple(dict.fromkeys((*_repairs(good[1]), *_repairs(bad[1]))))
+        flags = tuple(dict.fromkeys((*good[1].get(REPAIRS, ()), *bad[1].get(REPAIRS, ()))))
         return ShapedRow(number=good[0], cells=cells, good=good[1], bad=bad[1], flags=flags, contrast=contrast)
 
     def _cells(self, row: Row, where: str, *, of_a_side: bool) -> dict[str, Any]:
@@ -413,7 +418,6 @@ class ShapedRow:
     number: int
     """Line or row of the better side."""
     cells: dict[str, Any]
-    """By schema column."""
     good: Row
     """The table's row; of `long`, that of the better side."""
     bad: Row | None = None
@@ -436,7 +440,14 @@ def value_at(row: Row, path: str, where: str) -> Any:  # noqa: ANN401 - a cell i
         return row[path]
     if pieces := FIELD.findall(path):
         cells = {piece: value_at(row, piece, where) for piece in pieces}
-        return _filled(path, cells, where) if any(cell not in (None, "") for cell in cells.values()) else None
+        if all(cell in (None, "") for cell in cells.values()):
+            return None
+        if several := [(piece, cell) for piece, cell in cells.items() if isinstance(cell, list | Mapping)]:
+            piece, kind = several[0][0], type(several[0][1]).__name__
+            raise CorpusError(
+                f"{where}: {piece!r} in {path!r} is a {kind}, expected one value; say which of its values"
+            )
+        return FIELD.sub(lambda piece: "" if cells[piece[1]] is None else str(cells[piece[1]]), path)
     result: Any = row
     for step in path.split("."):
         if isinstance(result, str):
@@ -454,17 +465,6 @@ def value_at(row: Row, path: str, where: str) -> Any:  # noqa: ANN401 - a cell i
     return result
 
 
-def _filled(text: str, cells: Mapping[str, Any], where: str) -> str:
-    """Return a text with cells filled in; an empty cell among others is nothing."""
-    for piece, cell in cells.items():
-        if isinstance(cell, list | Mapping):
-            kind = type(cell).__name__
-            raise CorpusError(
-                f"{where}: {piece!r} in {text!r} is a {kind}, expected one value; say which of its values"
-            )
-    return FIELD.sub(lambda piece: "" if cells[piece[1]] is None else str(cells[piece[1]]), text)
-
-
 @functools.lru_cache(maxsize=4096)
 def _parsed(cell: str) -> Any:  # noqa: ANN401 - what JSON gives
     """Return what a cell of JSON holds, or of a list or dict as Python writes it; another cell is its text.
@@ -480,7 +480,3 @@ def _parsed(cell: str) -> Any:  # noqa: ANN401 - what JSON gives
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
     return cell
-
-
-def _repairs(row: Row) -> tuple[str, ...]:
-    return tuple(row.get(REPAIRS, ()))

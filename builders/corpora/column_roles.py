@@ -1,8 +1,4 @@
-"""Which columns of a user's table are the better and the worse side, and what else its columns are.
-
-A doubtful reading is refused with the line to type: a first column whose name says "worse", a column of labels or ids,
-a header that is itself a pair of sentences, cells that begin with a linguist's star.
-"""
+"""Which columns of a user's table are the sides; a doubtful reading is refused with the line to type."""
 
 from __future__ import annotations
 
@@ -14,7 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pairbank.builders.corpora.cells import SIDES, line_to_type
-from pairbank.builders.corpora.column_use import Rows, decider_of, likely_sides, not_sentences, texts, verdict, words_of
+from pairbank.builders.corpora.column_use import (
+    SENTENCE_END,
+    Rows,
+    decider_of,
+    likely_sides,
+    not_sentences,
+    texts,
+    verdict,
+    words_of,
+)
 from pairbank.builders.corpora.marks import mark_before
 from pairbank.builders.schema.columns import COLUMNS
 from pairbank.errors import CorpusError, unknown_name
@@ -49,7 +54,6 @@ _LABEL = re.compile(
     r"\b(?:labels?|judge?ments?|judge?d|ratings?|scores?|acceptability|grammaticality|plausibility|gold|class|category"
     r"|ids?|idx|index|nr|no|nums?|numbers?|source|notes?|comments?|lang|language)\b"
 )
-_SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’»」)]*\s*$")
 _CJK_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{6,}")
 
 
@@ -63,7 +67,6 @@ class Roles:
     stated: Mapping[str, str]
     """Schema column -> the table's column, as the user says."""
     columns: Mapping[str, str]
-    """The same of all columns that were told."""
     by_place: bool
 
     @property
@@ -84,7 +87,13 @@ class Roles:
 
 def roles_of(path: Path, header: Sequence[str], first_rows: Rows, stated: Mapping[str, str]) -> Roles:
     """Return what the columns are, from the user's map, then exact names, then synonyms, then the place of two."""
-    _check_stated(path, header, stated)
+    for name, column in stated.items():
+        if name not in MAPPABLE:
+            raise unknown_name("schema column", name, MAPPABLE)
+        if column not in header:
+            raise CorpusError(f"{path}: no column {column!r} for {name}; found {', '.join(header)}")
+    if stated.keys() >= set(SIDES) and len({stated[name] for name in SIDES}) < len(SIDES):
+        raise CorpusError(f"{path}: column {stated[SIDES[0]]!r} is mapped to both sides; expected a column for each")
     columns = {**stated, **_named(path, header, stated)}
     by_place = not columns and len(header) == len(SIDES)
     if by_place:
@@ -118,16 +127,6 @@ def _named(path: Path, header: Sequence[str], stated: Mapping[str, str]) -> dict
     return mapping
 
 
-def _check_stated(path: Path, header: Sequence[str], stated: Mapping[str, str]) -> None:
-    for name, column in stated.items():
-        if name not in MAPPABLE:
-            raise unknown_name("schema column", name, MAPPABLE)
-        if column not in header:
-            raise CorpusError(f"{path}: no column {column!r} for {name}; found {', '.join(header)}")
-    if len({stated[name] for name in SIDES if name in stated}) < len([name for name in SIDES if name in stated]):
-        raise CorpusError(f"{path}: column {stated[SIDES[0]]!r} is mapped to both sides; expected a column for each")
-
-
 def _untold(roles: Roles) -> str:
     """Return why it is not known which side is which, and what to type."""
     path, header, rows, mapping = roles.path, roles.header, roles.rows, roles.columns
@@ -144,7 +143,8 @@ def _untold(roles: Roles) -> str:
     others = "".join(f"; {column!r} is {name}" for column, name in named.items())
     known = next((mapping[name] for name in SIDES if name in mapping), None)
     sides = likely_sides([name for name in header if name not in named], rows, given=known)
-    if sides is None or _is_no_pair(rows, *sides):
+    cells = [] if sides is None else [texts(rows, name) for name in sides]
+    if sides is None or any(not_sentences(*x, strictly=True) for x in (cells, cells[::-1])):
         return (
             f"cannot tell which column is {missing}; found {names}{others}, and no two columns hold texts that may be "
             f"a pair; a table of any other layout is read by a map: type {_new_map(path)}, which writes one to check"
@@ -180,12 +180,6 @@ def _new_map(path: Path) -> str:
     return f"pairbank new map {shlex.quote(str(path))}"
 
 
-def _is_no_pair(rows: Rows, good: str, bad: str) -> bool:
-    """Return whether one of two columns holds labels, numbers or single words beside sentences."""
-    ours, theirs = texts(rows, good), texts(rows, bad)
-    return bool(not_sentences(ours, theirs, strictly=True) or not_sentences(theirs, ours, strictly=True))
-
-
 def _no_header(header: Sequence[str], rows: Rows) -> str:
     """Return what to type for a file whose first line is a row like the others."""
     sides = tuple(header)
@@ -215,7 +209,8 @@ def _doubts(roles: Roles) -> Iterator[str]:
         yield from _doubts_of_names(roles)
     cells = {name: texts(roles.rows, name) for name in (good, bad)}
     for name, other in ((good, bad), (bad, good)):
-        if _all_spaced(cells[name]) and not any(cell[:1].isspace() for cell in cells[other]):
+        spaced, of_other = ([cell[:1].isspace() for cell in cells[column]] for column in (name, other))
+        if spaced and all(spaced) and not any(of_other):
             yield (
                 f"every cell of column {name!r} begins with a space, which would be scored; delete the space after "
                 f"each delimiter; or, if the space is meant, type: {line_to_type(good, bad)}"
@@ -270,9 +265,5 @@ def _reads_like_a_sentence(name: str) -> bool:
     >>> [_reads_like_a_sentence(name) for name in ("Dogs bark.", "the better one", "Satz A", "他昨天去了学校", "good?")]
     [True, False, False, True, False]
     """
-    ends_like_one = _SENTENCE_END.search(name) and (len(name.split()) > 1 or not name.isascii())
+    ends_like_one = SENTENCE_END.search(name) and (len(name.split()) > 1 or not name.isascii())
     return bool(ends_like_one or len(name.split()) > 3 or _CJK_WORDS.search(name))
-
-
-def _all_spaced(cells: Sequence[str]) -> bool:
-    return bool(cells) and all(cell[:1].isspace() for cell in cells)

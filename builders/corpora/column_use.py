@@ -1,11 +1,8 @@
-"""What the cells of a user's columns look like: sentences, numbers, ids or labels; and which two may be a pair.
-
-In: the names of columns and the first rows. Out: why a column holds no sentences, the two columns that hold the sides
-of a pair, and the column that says which of two sides is the better one. Nothing here decides how a file is read.
-"""
+"""What the cells of a user's columns look like, and which two may be a pair; nothing here decides a reading."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections import Counter
@@ -39,7 +36,7 @@ _BETTER = re.compile(
 _LETTERS = re.compile(r"[^\W\d_]")
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 _CODE = re.compile(r"\S*\d\S*")
-_SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’»」)]*\s*$")
+SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’»」)]*\s*$")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _MOST_LABELS = 10
 LEAST_ALIKE = 0.3
@@ -62,6 +59,7 @@ def verdict(name: str) -> str:
     return "worse" if _WORSE.search(words) else "better" if _BETTER.search(words) else ""
 
 
+@functools.lru_cache(maxsize=4096)
 def words_of(name: str) -> str:
     """Return a name as lower-case words.
 
@@ -151,7 +149,7 @@ def are_sentences(cells: Sequence[str]) -> bool:
 
 
 def _is_sentence(cell: str) -> bool:
-    return bool(_SENTENCE_END.search(cell) or _UNSPACED.search(cell))
+    return bool(SENTENCE_END.search(cell) or _UNSPACED.search(cell))
 
 
 def alike(rows: Rows, first: str, second: str) -> float:
@@ -159,12 +157,11 @@ def alike(rows: Rows, first: str, second: str) -> float:
     pairs = [(str(row.get(first) or ""), str(row.get(second) or "")) for row in rows[:_ROWS_COMPARED]]
     if not pairs or sum(good != bad for good, bad in pairs) * 2 < len(pairs):
         return 0.0
-    return sum(_shared(*pair) for pair in pairs) / len(pairs)
-
-
-def _shared(first: str, second: str) -> float:
-    ours, theirs = (Counter(text if _UNSPACED.search(text) else text.casefold().split()) for text in (first, second))
-    return 2 * (ours & theirs).total() / ((ours.total() + theirs.total()) or 1)
+    total = 0.0
+    for pair in pairs:
+        ours, theirs = (Counter(text if _UNSPACED.search(text) else text.casefold().split()) for text in pair)
+        total += 2 * (ours & theirs).total() / ((ours.total() + theirs.total()) or 1)
+    return total / len(pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

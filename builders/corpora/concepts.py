@@ -71,14 +71,20 @@ OPTIONAL_TEXTS = ("base_id", "nonsense_words", "distraction_type")
 def xcomps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the pairs language by language, in the order of each file.
 
-    The meta prompt needs two concepts and the property. They are taken from the file, under whichever of `CONCEPT_KEYS`
-    and `PROPERTY_KEYS` it has; else, in languages where this was checked, they are derived from the sentences
-    (`derive`), without articles, and the row is flagged; else they are null, and the manifest counts these rows.
+    Concepts and property (of the meta prompt) are the file's, under `CONCEPT_KEYS` and `PROPERTY_KEYS`; else, in
+    languages where this was checked, they are derived from the sentences, and the row is flagged; else they are null.
     """
     for language in LANGUAGES:
         if is_requested(language, options):
             path = files[f"comps_{language}.json"].path
-            for identity, row in (_read(path) if path.is_file() else _read_hub_copy(path, language)).items():
+            is_copy, where = not path.is_file(), str(path)
+            table: Any = (
+                _read_hub_copy(path, language) if is_copy else parsed_json(decode(path.read_bytes(), where), where)
+            )
+            if not isinstance(table, dict):
+                kind = type(table).__name__
+                raise CorpusError(f"{path}: a {kind}, expected one object, id -> row; get the file again")
+            for identity, row in table.items():
                 yield _xcomps_item(language, identity, row, f"{path}, id {identity!r}")
 
 
@@ -96,13 +102,6 @@ def _read_hub_copy(folder: Path, language: str) -> dict[str, Any]:
                 raise CorpusError(f"{path}: id {identity!r} occurs twice; download the copy again")
             results[identity] = row
     return results
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    table = parsed_json(decode(path.read_bytes(), str(path)), str(path))
-    if not isinstance(table, dict):
-        raise CorpusError(f"{path}: a {type(table).__name__}, expected one object, id -> row; get the file again")
-    return table
 
 
 def _xcomps_item(language: str, identity: str, row: object, where: str) -> Item:
@@ -204,48 +203,46 @@ def comps_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     The paper scores the property phrase given the prefix: `property_phrase` and `prefix_good`, `prefix_bad` hold its
     parts. Prefixes of `base` are lower case: the sentence gets its capital unless `repair=False`.
     """
-    for subset in COMPS.subsets:
-        if is_requested(subset, options):
-            path = files[f"comps_{subset}.jsonl"].path
-            lines = decode(path.read_bytes(), str(path)).split("\n")
-            for number, row in read_json_lines(lines, COMPS_REQUIRED, where=str(path)):
-                yield _comps_item(subset, row, f"{path}, row {number}", options)
-
-
-def _comps_item(subset: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
-    if bad := [name for name in COMPS_TEXTS if not isinstance(row[name], str) or not row[name].strip()]:
-        raise CorpusError(f"{where}: {bad[0]} is {row[bad[0]]!r}, expected a text; get the file again")
-    similarity = row.get("similarity")
-    if similarity is not None and not isinstance(similarity, int | float):
-        raise CorpusError(f"{where}: similarity is {similarity!r}, expected a number; get the file again")
-    prefixes = {"good": row["prefix_acceptable"], "bad": row["prefix_unacceptable"]}
-    capitals = {side: capitalised(prefix) for side, prefix in prefixes.items()}
-    flags = []
-    if capitals != prefixes:
-        flags.append("repaired:capital" if options.repair else "defect:capital")
-    starts = capitals if options.repair else prefixes
-    extra: dict[str, Scalar] = {
-        "negative_type": row["negative_sample_type"],
-        "property": row["property"],
-        "property_phrase": row["property_phrase"],
-        "concept_good": row["acceptable_concept"],
-        "concept_bad": row["unacceptable_concept"],
-        "prefix_good": prefixes["good"],
-        "prefix_bad": prefixes["bad"],
-        "similarity": similarity,
-    }
-    extra |= {name: _comps_text(row.get(name)) for name in OPTIONAL_TEXTS}
-    return item_of(
-        ("comps", subset, row["id"]),
-        f"{starts['good']} {row['property_phrase']}",
-        f"{starts['bad']} {row['property_phrase']}",
-        task="concept_pair",
-        phenomenon="property knowledge" if subset == "base" else "property inheritance",
-        paradigm=row["negative_sample_type"],
-        pair_id=str(row["id"]),
-        flags=tuple(flags),
-        extra=extra,
-    )
+    for subset in (subset for subset in COMPS.subsets if is_requested(subset, options)):
+        path = files[f"comps_{subset}.jsonl"].path
+        lines = decode(path.read_bytes(), str(path)).split("\n")
+        for number, row in read_json_lines(lines, COMPS_REQUIRED, where=str(path)):
+            where = f"{path}, row {number}"
+            if bad := [name for name in COMPS_TEXTS if not isinstance(row[name], str) or not row[name].strip()]:
+                raise CorpusError(f"{where}: {bad[0]} is {row[bad[0]]!r}, expected a text; get the file again")
+            similarity = row.get("similarity")
+            if similarity is not None and not isinstance(similarity, int | float):
+                raise CorpusError(f"{where}: similarity is {similarity!r}, expected a number; get the file again")
+            prefixes = {"good": row["prefix_acceptable"], "bad": row["prefix_unacceptable"]}
+            capitals = {side: capitalised(prefix) for side, prefix in prefixes.items()}
+            flags = []
+            if capitals != prefixes:
+                flags.append("repaired:capital" if options.repair else "defect:capital")
+            starts = capitals if options.repair else prefixes
+            extra: dict[str, Scalar] = {
+                "negative_type": row["negative_sample_type"],
+                "property": row["property"],
+                "property_phrase": row["property_phrase"],
+                "concept_good": row["acceptable_concept"],
+                "concept_bad": row["unacceptable_concept"],
+                "prefix_good": prefixes["good"],
+                "prefix_bad": prefixes["bad"],
+                "similarity": similarity,
+            }
+            for name in OPTIONAL_TEXTS:
+                cell = row.get(name)
+                extra[name] = cell if cell is None or isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+            yield item_of(
+                ("comps", subset, row["id"]),
+                f"{starts['good']} {row['property_phrase']}",
+                f"{starts['bad']} {row['property_phrase']}",
+                task="concept_pair",
+                phenomenon="property knowledge" if subset == "base" else "property inheritance",
+                paradigm=row["negative_sample_type"],
+                pair_id=str(row["id"]),
+                flags=tuple(flags),
+                extra=extra,
+            )
 
 
 def capitalised(text: str) -> str:
@@ -255,12 +252,6 @@ def capitalised(text: str) -> str:
     'A DVD player'
     """
     return text[:1].upper() + text[1:]
-
-
-def _comps_text(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
 
 
 XCOMPS = declared("xcomps", xcomps_rows)

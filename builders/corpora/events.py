@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import csv
 import io
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from pairbank.builders.corpora.column_use import words_of
 from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared
-from pairbank.builders.ratings import Rated, Raters, Rating, Side, judged
+from pairbank.builders.ratings import Rated, Raters, Rating, Side, judged, rating_of
 from pairbank.builders.schema.columns import Item, Scalar
-from pairbank.builders.sources.readers import read_delimited
-from pairbank.builders.sources.source import LocatedFile, locked_members
+from pairbank.builders.sources.readers import named_rows, read_delimited, records
+from pairbank.builders.sources.source import LocatedFile, member_bytes
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
 PAIRS, RATED = "corpus.csv", "clean_DTFit_human_dat.csv"
-DTFIT_REQUIRED = (
-    "item_id",
-    "prefix",
-    "good_continuation",
-    "bad_continuation",
-    "category",
-    "good_human_score",
-    "bad_human_score",
-)
 LABELS = {"good": "Plausible", "bad": "Implausible"}
+OF_SIDES = tuple(f"{side}_{cell}" for side in LABELS for cell in ("continuation", "human_score"))
 HUMAN_CONTRADICTS = "human_contradicts"
 """Flag: people rate the side that was meant to be worse higher."""
 HUMAN_TIE = "human_tie"
@@ -52,16 +46,9 @@ EWOK_UNPACKED = {CSV_FILE: "testsuite*.csv", PARQUET_FILE: "test-*.parquet"}
 HOMEPAGE = "https://huggingface.co/datasets/ewok-core/ewok-core-1.0"
 BY_HAND = f"it is gated: accept the terms of use at {HOMEPAGE}, download your copy"
 TEXTS = ("Target1", "Target2", "Context1", "Context2")
-DESIGN = {
-    "meta_template_id": ("MetaTemplateID", "id of the template's template"),
-    "template_id": ("TemplateID", "id of the template"),
-    "concept_a": ("ConceptA", "the first concept"),
-    "concept_b": ("ConceptB", "the second concept"),
-    "target_diff": ("TargetDiff", "how the targets differ: concept swap, variable swap"),
-    "context_diff": ("ContextDiff", "how the contexts differ: antonym, negation, variable swap, other"),
-    "context_type": ("ContextType", "direct or indirect"),
-}
-EWOK_REQUIRED = ("Domain", *(column for column, _ in DESIGN.values()), *TEXTS)
+DESIGN = ("MetaTemplateID", "TemplateID", "ConceptA", "ConceptB", "TargetDiff", "ContextDiff", "ContextType")
+EWOK_REQUIRED = ("Domain", *DESIGN, *TEXTS)
+EWOK_EXPECTED = "the header of EWoK-core 1.0 on line 1, or on line 2 below the canary"
 Row = Mapping[str, Any]
 LIKERT_FILE, CHOICE_FILE = "results-likert.csv", "results-choice.csv"
 RELATIONS_UNPACKED = {LIKERT_FILE: "results-likert-*.csv", CHOICE_FILE: "results-choice-*.csv"}
@@ -69,61 +56,52 @@ IDENTITY = ("MetaTemplateID", "TemplateID", *TEXTS)
 RELATIONS_RATINGS = tuple(f"text_likert_target{target}_context{context}" for target in (1, 2) for context in (1, 2))
 CHOICES = ("text_choice_target1", "text_choice_target2")
 Key = tuple[str, ...]
+_KEY = itemgetter(*IDENTITY)
 
 
 def dtfit_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield a continuation pair per frame, in file order.
 
-    A word that `corpus.csv` split off wrongly (item 213) is rebuilt from the rated sentence unless `repair=False`; the
-    source's cell is then in `source_good` / `_bad`.
+    A word that `corpus.csv` split off wrongly (item 213) is rebuilt from the rated sentence unless `repair=False`.
     """
-    rated = _rated_sentences(files[RATED])
-    path = files[PAIRS].path
-    for number, row in read_delimited(path, DTFIT_REQUIRED):
-        yield _dtfit_item(row, rated, f"{path}, row {number}", options)
-
-
-def _rated_sentences(file: LocatedFile) -> Mapping[tuple[str, str], str]:
-    table = read_delimited(file.path, ("Sentence", "Plausibility", "Score", "ItemNum"))
-    return {(row["ItemNum"], row["Plausibility"]): row["Sentence"] for _, row in table}
-
-
-def _dtfit_item(
-    row: Mapping[str, str], rated: Mapping[tuple[str, str], str], where: str, options: BuildOptions
-) -> Item:
-    words: dict[str, str] = {}
-    extra: dict[str, Scalar] = {}
-    flags: list[str] = []
-    for side, label in LABELS.items():
-        source = row[f"{side}_continuation"]
-        if (row["item_id"], label) not in rated:
-            raise CorpusError(
-                f"{where}: {RATED} has no {label} sentence of item {row['item_id']}; take both files from one release"
-            )
-        rebuilt = rebuilt_continuation(row["prefix"], rated[row["item_id"], label], where)
-        wrong = rebuilt != source
-        words[side] = rebuilt if options.repair else source
-        extra[f"source_{side}"] = source if options.repair and wrong else None
-        if wrong:
-            flags.append(f"{'repaired' if options.repair else 'defect'}:split_{side}")
-    human = {side: _dtfit_rating(row[f"{side}_human_score"], where) for side in LABELS}
-    if human["good"] <= human["bad"]:
-        flags.append(HUMAN_TIE if human["good"] == human["bad"] else HUMAN_CONTRADICTS)
-    return item_of(
-        ("dtfit", "all", row["item_id"]),
-        words["good"],
-        words["bad"],
-        task="continuation_pair",
-        phenomenon=row["category"],
-        context_good=row["prefix"],
-        context_bad=row["prefix"],
-        human_good=human["good"],
-        human_bad=human["bad"],
-        human_scale="plausibility7",
-        pair_id=row["item_id"],
-        flags=tuple(flags),
-        extra=extra,
-    )
+    path, needed = files[PAIRS].path, ("Sentence", "Plausibility", "Score", "ItemNum")
+    sentences = (row for _, row in read_delimited(files[RATED].path, needed))
+    rated = {(row["ItemNum"], row["Plausibility"]): row["Sentence"] for row in sentences}
+    for number, row in read_delimited(path, ("item_id", "prefix", "category", *OF_SIDES)):
+        where = f"{path}, row {number}"
+        words, human = dict[str, str](), dict[str, float]()
+        extra: dict[str, Scalar] = {}
+        flags: list[str] = []
+        for side, label in LABELS.items():
+            source = row[f"{side}_continuation"]
+            if (row["item_id"], label) not in rated:
+                what = f"{RATED} has no {label} sentence of item {row['item_id']}"
+                raise CorpusError(f"{where}: {what}; take both files from one release")
+            rebuilt = rebuilt_continuation(row["prefix"], rated[row["item_id"], label], where)
+            wrong = rebuilt != source
+            words[side] = rebuilt if options.repair else source
+            extra[f"source_{side}"] = source if options.repair and wrong else None
+            if wrong:
+                flags.append(f"{'repaired' if options.repair else 'defect'}:split_{side}")
+            cell = row[f"{side}_human_score"]
+            human[side] = _mean(cell, f"{where} ({cell!r})", 7, "correct the cell")
+        if human["good"] <= human["bad"]:
+            flags.append(HUMAN_TIE if human["good"] == human["bad"] else HUMAN_CONTRADICTS)
+        yield item_of(
+            ("dtfit", "all", row["item_id"]),
+            words["good"],
+            words["bad"],
+            task="continuation_pair",
+            phenomenon=row["category"],
+            context_good=row["prefix"],
+            context_bad=row["prefix"],
+            human_good=human["good"],
+            human_bad=human["bad"],
+            human_scale="plausibility7",
+            pair_id=row["item_id"],
+            flags=tuple(flags),
+            extra=extra,
+        )
 
 
 def rebuilt_continuation(prefix: str, sentence: str, where: str) -> str:
@@ -139,19 +117,15 @@ def rebuilt_continuation(prefix: str, sentence: str, where: str) -> str:
     return sentence[len(prefix) + 1 :].removesuffix(".")
 
 
-def _dtfit_rating(cell: str, where: str) -> float:
-    if (rating := _mean(cell, most=7)) is None:
-        raise CorpusError(f"{where}: rating is {cell!r}, expected a mean from 1 to 7; correct the cell")
-    return rating
-
-
-def _mean(cell: str, *, most: int) -> float | None:
-    """Return the mean of answers from 1 to `most` that a cell has, None where it is none."""
+def _mean(cell: object, where: str, most: int, remedy: str = "take a fresh copy of the file") -> float:
+    """Return the mean of answers from 1 to `most` that a cell has; an error does not show it."""
     try:
-        mean = float(cell)
+        mean = float(str(cell))
     except ValueError:
-        return None
-    return mean if 1 <= mean <= most else None
+        mean = math.nan
+    if not 1 <= mean <= most:
+        raise CorpusError(f"{where}: people's mean answer is not a number from 1 to {most}; {remedy}")
+    return mean
 
 
 def kauf_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
@@ -175,7 +149,9 @@ def kauf_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     if is_requested("events-adapt-reversible", options):
         for sentence, (number, kind, voice) in sentences.items():
             if sentence not in paired:
-                yield _alone(sentence, number, kind, {"voice": voice}, judgments)
+                path = ("kauf-2024", "events-adapt-reversible", number)
+                item = item_of(path, sentence, phenomenon="plausibility", paradigm=kind, extra={"voice": voice})
+                yield judged(item, _kauf_ratings(item, judgments))
 
 
 def _story(item: Item) -> Item:
@@ -187,24 +163,13 @@ def _story(item: Item) -> Item:
     return replace(item, task="context_pair", paradigm="Critical", flags=(*item.flags, *differ))
 
 
-def _alone(sentence: str, number: str, kind: str, extra: Mapping[str, Scalar], judgments: Judgments) -> Rated:
-    item = item_of(
-        ("kauf-2024", "events-adapt-reversible", number),
-        sentence,
-        phenomenon="plausibility",
-        paradigm=kind,
-        extra=extra,
-    )
-    return judged(item, _kauf_ratings(item, judgments))
-
-
 def _kauf_ratings(item: Item, judgments: Judgments) -> Iterator[Rating]:
     sides: tuple[tuple[Side, str | None], ...] = (("good", item.target_good), ("bad", item.target_bad))
     for side, sentence in sides:
         if sentence is not None and sentence not in judgments:
             raise CorpusError(f"{item.item_id}: {KAUF_RATINGS} has no rating of {sentence!r}; get both files again")
         for rater, value in judgments.get(sentence or "", ()):
-            yield Rating(item_id=item.item_id, side=side, rater=rater, value=value, scale=SCALE)
+            yield rating_of(item, rater, value, SCALE, side=side)
 
 
 def _judgments(file: LocatedFile) -> tuple[dict[str, list[tuple[int, float]]], dict[str, tuple[str, str, str]]]:
@@ -228,10 +193,9 @@ def _judgments(file: LocatedFile) -> tuple[dict[str, list[tuple[int, float]]], d
 def ewok_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield two context pairs per item, one a target, items in the order of the copy.
 
-    The user's authorised copy of a gated dataset is CSV (one file or one a domain; a first line with the canary is
-    skipped), the Hub's parquet, or the encrypted zip archive in which its repository releases the CSV files, with the
-    password in the environment (`KEY_VARIABLE`). The terms of use forbid the items in plain text on the internet:
-    nothing here downloads, ships or prints them, and an error names the row, never its text.
+    The user's authorised copy of a gated dataset is CSV, the Hub's parquet, or the encrypted zip archive of its
+    repository. The terms of use forbid the items in plain text on the internet: nothing here downloads, ships or prints
+    them, and an error names the row, never its text.
     """
     result = next((files[name] for name in (CSV_FILE, PARQUET_FILE, ZIP_FILE) if name in files), None)
     if result is None:
@@ -258,40 +222,30 @@ def _ewok_tables(located: LocatedFile) -> Iterator[tuple[Path, Iterator[tuple[in
             f"{KEY_VARIABLE}), and repeat the command"
         )
         password = os.environ.get(KEY_VARIABLE, "")
-        for name, data in locked_members(located.path, EWOK_UNPACKED[CSV_FILE], password=password, remedy=remedy):
+        for name, data in member_bytes(located.path, EWOK_UNPACKED[CSV_FILE], password=password, remedy=remedy):
             place = located.path / name
-            yield place, _csv_rows(place, data)
+            yield place, _csv_rows(place, data, EWOK_REQUIRED, EWOK_EXPECTED)
         return
     for path in sorted(located.path.glob(EWOK_UNPACKED[located.name])) if located.path.is_dir() else [located.path]:
-        yield path, _parquet_rows(path) if path.suffix == ".parquet" else _csv_rows(path, path.read_bytes())
+        is_parquet = path.suffix == ".parquet"
+        yield path, _parquet_rows(path) if is_parquet else _csv_rows(path, None, EWOK_REQUIRED, EWOK_EXPECTED)
 
 
-def _decoded(path: Path, data: bytes) -> str:
+def _csv_rows(
+    path: Path, data: bytes | None, required: Sequence[str], expected: str
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield (line number, row) of a table below a line with a canary, if there is one; no error shows what it holds."""
     try:
-        return data.decode("utf-8-sig")
+        text = (path.read_bytes() if data is None else data).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise CorpusError(f"{path}: not UTF-8; take a fresh copy") from None  # the cause would carry the items
-
-
-def _csv_rows(path: Path, data: bytes) -> Iterator[tuple[int, Row]]:
-    text = _decoded(path, data)
     first, _, rest = text.partition("\n")
-    skipped = 1 if "canary" in first.lower() else 0
-    reader = csv.reader(io.StringIO(rest if skipped else text, newline=""), strict=True)
-    try:
-        header = next(reader, [])
-        _check_columns(header, path)
-        for cells in reader:
-            if not cells:
-                continue
-            if len(cells) != len(header):
-                raise CorpusError(
-                    f"{path}, row {reader.line_num + skipped}: {len(cells)} cells, expected {len(header)} as in the "
-                    "header; take a fresh copy of the file"
-                )
-            yield reader.line_num + skipped, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise CorpusError(f"{path}, row {reader.line_num + skipped}: not readable as CSV; take a fresh copy") from error
+    has_canary = "canary" in first.lower()
+    lines = io.StringIO(rest if has_canary else text, newline="")
+    rows = records(lines, where=str(path), delimiter=",", n_lines_before=int(has_canary))
+    _, header = next(rows, (0, []))
+    _check_columns(header, path, required, expected)
+    yield from named_rows(rows, header, where=str(path), delimiter=",")
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, Row]]:
@@ -302,17 +256,14 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, Row]]:
         table = pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
         raise CorpusError(f"{path}: not a readable parquet file; take a fresh copy") from error
-    _check_columns(table.column_names, path)
+    _check_columns(table.column_names, path, EWOK_REQUIRED, EWOK_EXPECTED)
     yield from enumerate(table.to_pylist(), 1)
 
 
-def _check_columns(header: Sequence[str], path: Path) -> None:
-    """Refuse a table without the columns of EWoK; what it has instead is not said, for it may be an item."""
-    if missing := [name for name in EWOK_REQUIRED if name not in header]:
-        raise CorpusError(
-            f"{path}: missing column(s) {', '.join(missing)}; expected the header of EWoK-core 1.0 on line 1, or on "
-            "line 2 below the canary"
-        )
+def _check_columns(header: Sequence[str], path: Path, required: Sequence[str], expected: str) -> None:
+    """Refuse a table without columns that are needed; what it has instead is not said, for it may be an item."""
+    if missing := [name for name in required if name not in header]:
+        raise CorpusError(f"{path}: missing column(s) {', '.join(missing)}; expected {expected}")
 
 
 def _checked(row: Row, where: str) -> dict[str, Any]:
@@ -327,55 +278,47 @@ def _checked(row: Row, where: str) -> dict[str, Any]:
 
 
 def _ewok_pair(row: Row, identity: str, target: int, where: str) -> Item:
-    """Return the context pair of one target: the context of its own number is the better one."""
-    other = 3 - target
-    columns = {number: f"response_mean_target{target}_context{number}" for number in (target, other)}
-    human = {number: _ewok_rating(row.get(column), where) for number, column in columns.items()}
-    rated = None not in human.values()
-    is_judged = any(column in row for column in columns.values())
-    domain = row["Domain"]
-    return item_of(
-        ("ewok", domain, f"{identity}-t{target}"),
-        row[f"Target{target}"],
-        row[f"Target{target}"],
-        task="context_pair",
-        phenomenon=domain,
+    cells = [row.get(f"response_mean_target{target}_context{number}", "") for number in (target, 3 - target)]
+    is_judged = any(f"response_mean_target{target}_context{number}" in row for number in (1, 2))
+    empty = (None, "", "NA", "nan")
+    human = [None if cell in empty or cell != cell else _mean(cell, where, 5) for cell in cells]  # noqa: PLR0124 - NaN
+    is_rated = None not in human
+    return _context_pair(
+        ("ewok", row["Domain"], f"{identity}-t{target}"),
+        row,
+        target,
+        phenomenon=row["Domain"],
         paradigm=row["ContextType"],
-        context_good=row[f"Context{target}"],
-        context_bad=row[f"Context{other}"],
-        human_good=human[target] if rated else None,
-        human_bad=human[other] if rated else None,
-        human_scale="likert5" if rated else None,
+        human_good=human[0] if is_rated else None,
+        human_bad=human[1] if is_rated else None,
+        human_scale="likert5" if is_rated else None,
         pair_id=identity,
-        flags=("no_human_rating",) if is_judged and not rated else (),
-        extra={name: row[column] for name, (column, _) in DESIGN.items()} | {"target_number": target},
+        flags=("no_human_rating",) if is_judged and not is_rated else (),
+        extra={words_of(name).replace(" ", "_"): row[name] for name in DESIGN} | {"target_number": target},
     )
 
 
-def _ewok_rating(cell: object, where: str) -> float | None:
-    if cell is None or cell in ("", "NA", "nan") or cell != cell:  # noqa: PLR0124 - NaN
-        return None
-    if (rating := _mean(str(cell), most=5)) is None:
-        raise CorpusError(f"{where}: a human rating is not a mean from 1 to 5; take a fresh copy of the file")
-    return rating
+def _context_pair(path: tuple[str, str, object], row: Row, target: int, **cells: Any) -> Item:  # noqa: ANN401
+    """Return the context pair of one target: the context of its own number is the better one."""
+    text, good, bad = row[f"Target{target}"], row[f"Context{target}"], row[f"Context{3 - target}"]
+    return item_of(path, text, text, task="context_pair", context_good=good, context_bad=bad, **cells)
 
 
 def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield two context pairs per item, one a target, in the order of the ratings.
 
-    In: the tables of people's answers as their authors send them on request, one row per item: `results-likert-*.csv`
-    (`text_likert_target1_context1` … mean ratings from 1 to 5) and `results-choice-*.csv` (`text_choice_target1`,
-    `…2`: the mean of the answers 1 and 2). An error names the row, never its text: the items stay out of logs.
+    In: the tables of people's answers as their authors send them on request, one row per item: mean ratings from 1 to
+    5, and the mean of the choices 1 and 2. An error names the row, never its text: the items stay out of logs.
     """
     del options  # one subset
     chosen: dict[Key, Mapping[str, str]] = {}
     if CHOICE_FILE in files:
         for where, row in _relations_table(_only(files[CHOICE_FILE]), CHOICES):
-            if chosen.setdefault(_key(row), row) is not row:
+            if chosen.setdefault(_KEY(row), row) is not row:
                 raise CorpusError(f"{where}: an item of an earlier row; expected each once")
     seen: set[Key] = set()
     for number, (where, row) in enumerate(_relations_table(_only(files[LIKERT_FILE]), RELATIONS_RATINGS), 1):
-        key = _key(row)
+        key = _KEY(row)
         if key in seen:
             raise CorpusError(f"{where}: an item of an earlier row; expected each once")
         if chosen and key not in chosen:
@@ -398,42 +341,24 @@ def _only(located: LocatedFile) -> Path:
 
 
 def _relations_table(path: Path, numbers: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
-    reader = csv.DictReader(_decoded(path, path.read_bytes()).splitlines(keepends=True), strict=True)
-    if missing := [name for name in (*IDENTITY, *numbers) if name not in (reader.fieldnames or ())]:
-        raise CorpusError(f"{path}: missing column(s) {', '.join(missing)}; expected the authors' table of answers")
-    try:
-        for row in reader:
-            where = f"{path}, row {reader.line_num}"
-            if empty := [name for name in IDENTITY if not (row[name] or "").strip()]:
-                raise CorpusError(f"{where}: {', '.join(empty)} empty; take a fresh copy of the file")
-            yield where, row
-    except csv.Error:
-        raise CorpusError(f"{path}, row {reader.line_num}: not readable as CSV; take a fresh copy") from None
-
-
-def _key(row: Mapping[str, str]) -> Key:
-    return tuple(row[name] for name in IDENTITY)
+    for line, row in _csv_rows(path, None, (*IDENTITY, *numbers), "the authors' table of answers"):
+        where = f"{path}, row {line}"
+        if empty := [name for name in IDENTITY if not row[name].strip()]:
+            raise CorpusError(f"{where}: {', '.join(empty)} empty; take a fresh copy of the file")
+        yield where, row
 
 
 def _relations_pair(
     row: Mapping[str, str], chosen: Mapping[str, str] | None, target: int, identity: str, where: str
 ) -> Item:
-    other = 3 - target
-    good, bad = (_answer(row[f"text_likert_target{target}_context{n}"], where, most=5) for n in (target, other))
-    answer = None if chosen is None else _answer(chosen[f"text_choice_target{target}"], where, most=2)
-    first_share = None if answer is None else 2 - answer
-    return Item(
-        item_id=f"social-relations/{identity}-t{target}",
-        corpus="social-relations",
-        subset="social-relations",
-        language="en",
-        task="context_pair",
+    good, bad = (_mean(row[f"text_likert_target{target}_context{n}"], where, 5) for n in (target, 3 - target))
+    first_share = None if chosen is None else 2 - _mean(chosen[f"text_choice_target{target}"], where, 2)
+    item = _context_pair(
+        ("social-relations", "social-relations", f"{identity}-t{target}"),
+        row,
+        target,
         phenomenon="social-relations",
         paradigm=row["MetaTemplateID"],
-        context_good=row[f"Context{target}"],
-        target_good=row[f"Target{target}"],
-        context_bad=row[f"Context{other}"],
-        target_bad=row[f"Target{target}"],
         human_good=good,
         human_bad=bad,
         human_scale="likert5",
@@ -444,12 +369,7 @@ def _relations_pair(
             "human_choice": first_share if target == 1 or first_share is None else 1 - first_share,
         },
     )
-
-
-def _answer(cell: str, where: str, *, most: int) -> float:
-    if (mean := _mean(cell, most=most)) is None:
-        raise CorpusError(f"{where}: people's mean answer is not a number from 1 to {most}; take a fresh copy")
-    return mean
+    return replace(item, item_id=f"social-relations/{identity}-t{target}")
 
 
 DTFIT = declared("dtfit", dtfit_rows)

@@ -1,24 +1,17 @@
 """HLL: Chinese sentences of a syntax textbook with Likert judgments, paired. Chen, Xu & Xie 2020; Hu et al. 2026.
 
-The ratings are supplementary material of a journal article and may not be redistributed, so you bring the file:
-`hll.csv` (UTF-8, with a header), one row per sentence. Columns:
-
-- `group`: the textbook example; sentences are paired within it
-- `sentence`: the text
-- `acceptable`: 1 = grammatical, 0 = ungrammatical or questionable, by the textbook
-- `rating`: mean over raters of the 7-point Likert ratings, z-scored within each rater; empty = not rated
-- optional: `id` (else the row's number), `n` (raters), `phenomenon`
-
-Out: every better sentence with every worse one of its group (Hu et al. 2026, footnote 5). They keep the pairs whose
-edit distance in characters is below the 75th percentile of all pairs (section 5.1): 213 by their count. Here every
-pair stays: `edit_distance` has the number, and a flag says which ones that rule leaves out.
+The ratings may not be redistributed, so you bring `hll.csv` (UTF-8, with a header), one row per sentence: `group` (the
+textbook example; sentences are paired within it), `sentence`, `acceptable` (1, or 0 = ungrammatical or questionable, by
+the textbook), `rating` (mean of the 7-point ratings, z-scored within each rater; empty = not rated), and, optional,
+`id` (else the row's number), `n` (raters), `phenomenon`. Hu et al. keep the pairs whose edit distance is below the 75th
+percentile (section 5.1): here every pair stays, and a flag says which ones that rule leaves out.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,8 +29,7 @@ TOO_FAR = "edit_distance_from_q75"
 KEPT_QUANTILE = 0.75
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sentence:
+class _Sentence(NamedTuple):
     identifier: str
     text: str
     rating: float | None
@@ -59,7 +51,25 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
         raise CorpusError(f"{files[FILE].path}: no group has both an acceptable and an unacceptable sentence")
     limit = float(np.quantile([distance for *_, distance in pairs], KEPT_QUANTILE))
     for group, good, bad, distance in pairs:
-        yield _item(group, good, bad, distance, limit)
+        flags = [] if distance < limit else [TOO_FAR]
+        if good.rating is None or bad.rating is None:
+            flags.append("no_human_rating")
+        pair_id = f"{good.identifier}-{bad.identifier}"
+        yield item_of(
+            ("hll", "all", pair_id),
+            good.text,
+            bad.text,
+            language="zh",
+            phenomenon=good.phenomenon,
+            paradigm=group,
+            human_good=good.rating,
+            human_bad=bad.rating,
+            human_scale="likert7-z",
+            human_n=min((n for n in (good.n_raters, bad.n_raters) if n is not None), default=None),
+            pair_id=pair_id,
+            flags=tuple(flags),
+            extra={"group": group, "edit_distance": distance},
+        )
 
 
 def _groups(located: LocatedFile) -> dict[str, tuple[list[_Sentence], list[_Sentence]]]:
@@ -71,40 +81,13 @@ def _groups(located: LocatedFile) -> dict[str, tuple[list[_Sentence], list[_Sent
                 f"{where}: group is {row['group']!r} and acceptable {row['acceptable']!r}; "
                 "expected the example's name, and 1 or 0"
             )
-        n_raters = row.get("n") or None
-        if n_raters is not None and not n_raters.isdecimal():
-            raise CorpusError(f"{where}: n is {n_raters!r}, expected the number of raters, or an empty cell")
-        sentence = _Sentence(
-            identifier=row.get("id") or str(number),
-            text=row["sentence"],
-            rating=read_rating(row["rating"], where),
-            n_raters=None if n_raters is None else int(n_raters),
-            phenomenon=row.get("phenomenon") or None,
-        )
-        groups[row["group"]][row["acceptable"] == "0"].append(sentence)
+        n = row.get("n") or None
+        if n is not None and not n.isdecimal():
+            raise CorpusError(f"{where}: n is {n!r}, expected the number of raters, or an empty cell")
+        rating, n_raters = read_rating(row["rating"], where), None if n is None else int(n)
+        cells = (row.get("id") or str(number), row["sentence"], rating, n_raters, row.get("phenomenon") or None)
+        groups[row["group"]][row["acceptable"] == "0"].append(_Sentence(*cells))
     return groups
-
-
-def _item(group: str, good: _Sentence, bad: _Sentence, distance: int, limit: float) -> Item:
-    flags = [] if distance < limit else [TOO_FAR]
-    if good.rating is None or bad.rating is None:
-        flags.append("no_human_rating")
-    raters = [n for n in (good.n_raters, bad.n_raters) if n is not None]
-    return item_of(
-        ("hll", "all", f"{good.identifier}-{bad.identifier}"),
-        good.text,
-        bad.text,
-        language="zh",
-        phenomenon=good.phenomenon,
-        paradigm=group,
-        human_good=good.rating,
-        human_bad=bad.rating,
-        human_scale="likert7-z",
-        human_n=min(raters) if raters else None,
-        pair_id=f"{good.identifier}-{bad.identifier}",
-        flags=tuple(flags),
-        extra={"group": group, "edit_distance": distance},
-    )
 
 
 HLL = declared("hll", rows)

@@ -1,7 +1,4 @@
-"""Rows that a notebook has at hand as a file of one's own: in, a table, pairs or records; out, its path in the cache.
-
-A parquet file there is named by the hash of its bytes, so that the same rows are the same file.
-"""
+"""Rows that a notebook has at hand as a file in the cache, named by the hash of its bytes: same rows, same file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Individual ratings in a table: columns of raters, a cell of ratings, or one row per judgment; and who is excluded.
 
-Of a table with one row per judgment, the rows of one sentence become one. Raters are excluded by the rules that the map
-states (`[ratings]`), and by no others.
+Raters are excluded by the rules that the map states (`[ratings]`), and by no others.
 """
 
 from __future__ import annotations
@@ -12,12 +11,20 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from pairbank.builders.corpora.cells import check_on_scale, label_in, number_in
-from pairbank.builders.corpora.column_map import ColumnMap, NumberedRows, Row, ShapedRow, plain_value, value_at
+from pairbank.builders.corpora.column_map import (
+    ColumnMap,
+    NumberedRows,
+    OneOrMore,
+    Row,
+    ShapedRow,
+    plain_value,
+    value_at,
+)
 from pairbank.builders.ratings import Normalisation, Raters, Rating, Side, constant_raters, scale_after
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError
@@ -25,30 +32,30 @@ from pairbank.errors import CorpusError
 FEW_RATINGS = "few_ratings"
 """Flag: a side has fewer ratings than the map asks for, so it has no mean and its ratings are left out."""
 _GIVEN = "ratings:given"
-"""Key of a row that holds its judgments: (rater, value, what is known of the trial)."""
-_ROWS, _TRIALS = "ratings:rows", "ratings:trials"
-"""Keys of a row that hold the row of its file that each rater's judgment was read from, and its place in the trial."""
-OfTrial = Mapping[str, float | str]
-Given = tuple[tuple[Hashable, float, OfTrial], ...]
+
+
+class Given(NamedTuple):
+    """One judgment of a sentence."""
+
+    who: Hashable
+    value: float
+    of_trial: Mapping[str, float | str] = {}
+    number: int | None = None
+    """Row of its own, where it has one."""
+
+    @property
+    def trial(self) -> int | None:
+        return self.number if self.number is None else int(self.of_trial.get("trial_order", self.number))
 
 
 class AttentionCheck(Declaration):
     """Rows that are attention checks, no items: whoever rates one outside its bounds has failed it."""
 
     column: str
-    values: tuple[str, ...]
+    values: OneOrMore
     """Cells of that column by which the rows are known."""
     at_least: float | None = None
     at_most: float | None = None
-
-    @field_validator("values", mode="before")
-    @classmethod
-    def _of_one(cls, values: Any) -> list[str]:  # noqa: ANN401 - what TOML gave
-        return [plain_value(value) for value in (values if isinstance(values, list) else [values])]
-
-    def is_passed(self, value: float | None) -> bool:
-        low, high = self.at_least, self.at_most
-        return value is not None and (low is None or value >= low) and (high is None or value <= high)
 
     def __str__(self) -> str:
         bounds = ((self.at_least, "at least"), (self.at_most, "at most"))
@@ -72,7 +79,6 @@ class RatingRules(Declaration):
     failures: int = Field(default=0, ge=0)
     """Attention checks that a rater may fail."""
     min_per_rater: int = Field(default=0, ge=0)
-    """Raters with fewer ratings are excluded."""
     min_per_side: int = Field(default=0, ge=0)
     """Sides with fewer ratings have no mean."""
     min_time: float = Field(default=0, ge=0)
@@ -119,32 +125,33 @@ class RatingRules(Declaration):
         return f"excluded: {'; '.join(rules)}" if rules else ""
 
     def ratings(
-        self, item_id: str, shaped: ShapedRow, column_map: ColumnMap, where: str, raters: Raters, *, with_commas: bool
+        self, item_id: str, shaped: ShapedRow, column_map: ColumnMap, where: str, raters: Raters
     ) -> Iterator[Rating]:
         """Yield the ratings of an item, sides with too few of them left out."""
         sides: tuple[tuple[Side, Row], ...] = ((self.side, shaped.good),)
         if shaped.bad is not None:
             sides = (("good", shaped.good), ("bad", shaped.bad))
         for side, row in sides:
-            given = self._given(row, column_map, where, with_commas=with_commas)
-            scale = self.stated_scale
-            for who, value, of_trial in given if len(given) >= self.min_per_side else ():
-                number = who if isinstance(who, int) else raters.number(who)
-                trial = row.get(_TRIALS, {}).get(who)
+            given = self._given(row, column_map, where)
+            for judgment in given if len(given) >= self.min_per_side else ():
                 yield Rating(
-                    item_id=item_id, side=side, rater=number, value=value, scale=scale, trial=trial, of_trial=of_trial
+                    item_id=item_id,
+                    side=side,
+                    rater=judgment.who if isinstance(judgment.who, int) else raters.number(judgment.who),
+                    value=judgment.value,
+                    scale=self.stated_scale,
+                    trial=judgment.trial,
+                    of_trial=judgment.of_trial,
                 )
 
-    def are_few(self, shaped: ShapedRow, column_map: ColumnMap, where: str, *, with_commas: bool) -> bool:
+    def are_few(self, shaped: ShapedRow, column_map: ColumnMap, where: str) -> bool:
         """Return whether a side of an item has fewer ratings than the rules ask for."""
         rows = [row for row in (shaped.good, shaped.bad) if row is not None]
-        given = (self._given(row, column_map, where, with_commas=with_commas) for row in rows)
-        return any(len(ratings) < self.min_per_side for ratings in given)
+        return any(len(self._given(row, column_map, where)) < self.min_per_side for row in rows)
 
-    def _given(self, row: Row, column_map: ColumnMap, where: str, *, with_commas: bool) -> Given:
+    def _given(self, row: Row, column_map: ColumnMap, where: str) -> tuple[Given, ...]:
         if _GIVEN in row:
-            provided: Given = row[_GIVEN]
-            return provided
+            return cast("tuple[Given, ...]", row[_GIVEN])
         if self.columns:
             cells: list[tuple[Hashable, Any]] = list(enumerate(value_at(row, name, where) for name in self.columns))
         else:
@@ -153,22 +160,19 @@ class RatingRules(Declaration):
             cells = [
                 (place if self.same_raters else (where, self.cell, place), part) for place, part in enumerate(parts)
             ]
-        column = self.cell or "ratings"
-        values = (
-            (who, self.value(column_map.meaning("rating", rating), where, column, with_commas=with_commas))
-            for who, rating in cells
-        )
-        return tuple((who, value, {}) for who, value in values if value is not None)
+        values = ((who, self.value(rating, column_map, where, self.cell or "ratings")) for who, rating in cells)
+        return tuple(Given(who, value) for who, value in values if value is not None)
 
-    def value(self, cell: object, where: str, column: str, *, with_commas: bool) -> float | None:
-        value = number_in(label_in(cell, where, column), where, column, with_commas=with_commas)
+    def value(self, cell: object, column_map: ColumnMap, where: str, column: str) -> float | None:
+        text = label_in(column_map.meaning("rating", cell), where, column)
+        value = number_in(text, where, column, with_commas=column_map.with_commas)
         check_on_scale(value, self.scale, where, column)
         return value
 
 
 def raters_of(row: Row) -> dict[str, int]:
     """Return who judged the sentence of a row that stands for several judgments, and in which row."""
-    return {who: row[_ROWS][who] for who, *_ in row.get(_GIVEN, ())}
+    return {judgment.who: judgment.number for judgment in row.get(_GIVEN, ())}
 
 
 def _parts(cell: object, separator: str) -> list[Any]:
@@ -182,15 +186,22 @@ def _parts(cell: object, separator: str) -> list[Any]:
     return list(cell) if isinstance(cell, list) else [] if cell is None else [cell]
 
 
+def _of_trial(column_map: ColumnMap, row: Row, at: str) -> dict[str, float | str]:
+    """Return what is known of the trial; an empty cell is not known."""
+    result: dict[str, float | str] = {}
+    for name, column in column_map.of_trial.items():
+        cell = label_in(value_at(row, column, at), at, column)
+        known = cell if name == "list" else number_in(cell, at, column, with_commas=column_map.with_commas)
+        if known is not None and str(known).strip():
+            result[name] = int(known) if name == "trial_order" else known
+    return result
+
+
 @dataclass(slots=True)
 class _Sentence:
     number: int
     row: Row
-    given: dict[str, float] = field(default_factory=dict)
-    trials: dict[str, int] = field(default_factory=dict)
-    """Row of each rater's judgment."""
-    of_trials: dict[str, OfTrial] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)
+    given: dict[str, Given] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -206,13 +217,11 @@ class Judgments:
     n_missing: int = 0
     n_fast: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
-    """Why rows were left out, and how many."""
     _tables: dict[str, list[_Sentence]] = field(default_factory=dict)
-    """Where a table stands -> its sentences."""
     _checks: dict[str, list[bool]] = field(default_factory=dict)
     _times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, column_map: ColumnMap, rows: NumberedRows, where: str, *, with_commas: bool) -> None:
+    def add(self, column_map: ColumnMap, rows: NumberedRows, where: str) -> None:
         """Read the rows of a table; those that cannot be read are among the faults."""
         of_judgments = {column_map.rater, column_map.rating, *column_map.of_trial.values()}
         names = sorted({*column_map.named(), *self.also} - of_judgments)
@@ -220,7 +229,7 @@ class Judgments:
         for number, row in rows:
             at = f"{where}, row {number}"
             try:
-                self._judgment(column_map, (number, row), at, names=names, sentences=sentences, with_commas=with_commas)
+                self._judgment(column_map, (number, row), at, names=names, sentences=sentences)
             except CorpusError as error:
                 self.faults.append(error)
         self._tables[where] = list(sentences.values())
@@ -233,7 +242,6 @@ class Judgments:
         *,
         names: list[str],
         sentences: dict[tuple[str, ...], _Sentence],
-        with_commas: bool,
     ) -> None:
         number, row = numbered
         if not str(row.get(column_map.rater) or "").strip() and (why := column_map.left_out(row, at)):
@@ -247,16 +255,17 @@ class Judgments:
         if check is None and (why := column_map.left_out(row, at)):
             self.left_out[why] += 1
             return
-        cell = column_map.meaning("rating", value_at(row, column_map.rating, at))
-        value = self.rules.value(cell, at, column_map.rating, with_commas=with_commas)
+        value = self.rules.value(value_at(row, column_map.rating, at), column_map, at, column_map.rating)
         if check is not None:
-            self._checks.setdefault(rater, []).append(check.is_passed(value))
+            low, high = check.at_least, check.at_most
+            is_passed = value is not None and (low is None or value >= low) and (high is None or value <= high)
+            self._checks.setdefault(rater, []).append(is_passed)
             return
         result = sentences.setdefault(
             tuple(str(value_at(row, name, at)) for name in names), _Sentence(number=number, row=row)
         )
         self.varying |= {name for name in row if row[name] != result.row.get(name)}
-        of_trial = self._of_trial(column_map, row, at, with_commas=with_commas)
+        of_trial = _of_trial(column_map, row, at)
         time = of_trial.get("response_time")
         if isinstance(time, float):
             self._times[rater].append(time)
@@ -270,18 +279,7 @@ class Judgments:
                 "rating, or name the column that tells the two apart (item, or pair) in the map"
             )
         else:
-            result.given[rater], result.of_trials[rater], result.rows[rater] = value, of_trial, number
-            result.trials[rater] = int(of_trial.get("trial_order", number))
-
-    def _of_trial(self, column_map: ColumnMap, row: Row, at: str, *, with_commas: bool) -> OfTrial:
-        """Return what is known of the trial; an empty cell is not known."""
-        known: dict[str, float | str] = {}
-        for name, column in column_map.of_trial.items():
-            cell = label_in(value_at(row, column, at), at, column)
-            value = cell if name == "list" else number_in(cell, at, column, with_commas=with_commas)
-            if value is not None and str(value).strip():
-                known[name] = str(value) if name == "list" else int(value) if name == "trial_order" else float(value)
-        return known
+            result.given[rater] = Given(rater, value, of_trial, number)
 
     @functools.cached_property
     def _given(self) -> dict[str, list[tuple[int, float]]]:
@@ -289,8 +287,8 @@ class Judgments:
         given: dict[str, list[tuple[int, float]]] = defaultdict(list)
         sentences = itertools.chain.from_iterable(self._tables.values())
         for number, sentence in enumerate(sentences):
-            for who, value in sentence.given.items():
-                given[who].append((number, value))
+            for who, judgment in sentence.given.items():
+                given[who].append((number, judgment.value))
         return given
 
     @functools.cached_property
@@ -321,7 +319,7 @@ class Judgments:
         for number, ratings in enumerate(self._given.values()):
             columns += [(unit, number, value) for unit, value in ratings]
         units, raters, values = zip(*columns, strict=True) if columns else ((), (), ())
-        constant = {names[one.rater] for one in constant_raters("", units, raters, values, [self.rules.scale])}
+        constant = {names[rater.rater] for rater in constant_raters("", units, raters, values, [self.rules.scale])}
         return constant | {who for who, ratings in self._given.items() if len({value for _, value in ratings}) < 2}
 
     @functools.cached_property
@@ -336,12 +334,9 @@ class Judgments:
     def rows(self, where: str) -> Iterator[tuple[int, Row]]:
         excluded = set[str]().union(*self._excluded.values())
         for sentence in self._tables[where]:
-            provided = tuple(
-                (who, (value - self._spread[who][0]) / self._spread[who][1], sentence.of_trials[who])
-                for who, value in sentence.given.items()
-                if who not in excluded
-            )
-            yield sentence.number, {**sentence.row, _GIVEN: provided, _ROWS: sentence.rows, _TRIALS: sentence.trials}
+            kept = ((judgment, *self._spread[who]) for who, judgment in sentence.given.items() if who not in excluded)
+            given = tuple(judgment._replace(value=(judgment.value - mean) / spread) for judgment, mean, spread in kept)
+            yield sentence.number, {**sentence.row, _GIVEN: given}
 
     def said(self) -> Iterator[str]:
         """Yield what was read and what was left out, a sentence a fact."""
@@ -350,13 +345,9 @@ class Judgments:
         n = sum(counts[who] for who in kept)
         yield f"{n:,} ratings by {len(kept):,} raters, scale {self.rules.stated_scale}"
         for why, raters in self._excluded.items():
-            yield _excluded(raters, counts, why)
+            plural, n = "rater" if len(raters) == 1 else "raters", sum(counts[who] for who in raters)
+            yield f"excluded: {len(raters):,} {plural} {why} ({n:,} ratings)"
         if self.rules.min_time:
             yield f"excluded: {self.n_fast:,} ratings that took less than {self.rules.min_time:g}"
         if self.n_missing:
             yield f"{self.n_missing:,} rows without a rating"
-
-
-def _excluded(raters: set[str], counts: Counter[str], why: str) -> str:
-    plural = "rater" if len(raters) == 1 else "raters"
-    return f"excluded: {len(raters):,} {plural} {why} ({sum(counts[who] for who in raters):,} ratings)"

@@ -5,16 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from importlib import resources
-from pathlib import Path
+from dataclasses import replace
 
 from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of, items_of
 from pairbank.builders.corpora.corpus_map import corpus_map
 from pairbank.builders.corpora.declared import declared
 from pairbank.builders.ratings import Rated
 from pairbank.builders.schema.columns import Item, Scalar
-from pairbank.builders.sources.readers import read_delimited, read_rating
+from pairbank.builders.sources.readers import data_file, read_delimited, read_rating
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
@@ -22,18 +20,9 @@ LI_FILE = "LI_Large_pairs.csv"
 LI_SUBSETS = {"Sprouse": "sprouse-2013", "Mahowald": "mahowald-2016"}
 NO_PARADIGM = "LI-Adger"
 """What the file states in place of the paradigm of all 1,200 pairs of Sprouse et al. 2013; their ids have it."""
-LI_REQUIRED = (
-    "sentence_grammatical",
-    "sentence_ungrammatical",
-    "phenomenon",
-    "paradigm",
-    "pair_ID",
-    "source",
-    "Good ID",
-    "Bad ID",
-    "LS_grammatical",
-    "LS_ungrammatical",
-)
+OF_SIDES = tuple(f"{cell}_{side}" for cell in ("sentence", "LS") for side in ("grammatical", "ungrammatical"))
+BLIMP_LI_REQUIRED = (*OF_SIDES, "phenomenon", "paradigm", "pair_ID", "source")
+LI_REQUIRED = (*BLIMP_LI_REQUIRED, "Good ID", "Bad ID")
 FINAL_PUNCTUATION = (".", "?", "!", '."', '?"', ".”", "?”", "!”")
 MOJIBAKE = re.compile(r"[^\x00-\u024f\u2010-\u2027]")
 """A character that is neither Latin nor general punctuation: in this English file, only mojibake has one."""
@@ -45,16 +34,6 @@ OTHER_TEXT = "rated_text_differs"
 """Flag (with `_good`, `_bad`): the rated sentence of this id is spelt otherwise; it is in `rated_*`."""
 _MORCELA = corpus_map("morcela")
 BLIMP_LI_FILE = "BLIMPLI.csv"
-BLIMP_LI_REQUIRED = (
-    "sentence_grammatical",
-    "sentence_ungrammatical",
-    "source",
-    "paradigm",
-    "phenomenon",
-    "LS_grammatical",
-    "LS_ungrammatical",
-    "pair_ID",
-)
 
 
 def without_mojibake(text: str) -> str:
@@ -86,33 +65,18 @@ def repaired_text(text: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(done)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
-    """The two sentences of a pair, repaired or not, what the source had where that differs, and what was found."""
-
-    good: str
-    bad: str
-    source_good: str | None
-    source_bad: str | None
-    flags: tuple[str, ...]
-
-
-def sides_of(good: str, bad: str, options: BuildOptions) -> Sides:
-    """Return both sentences, repaired if that is asked for; flags name defects and missing final punctuation."""
-    texts: dict[str, str] = {}
-    sources: dict[str, str | None] = {}
-    flags: list[str] = []
-    for side, source in (("good", good), ("bad", bad)):
+def sides_of(row: Mapping[str, str], options: BuildOptions) -> tuple[list[str], dict[str, Scalar], tuple[str, ...]]:
+    """Return both sentences (repaired if asked for), what the source has where that differs, and flags of defects."""
+    texts, sources, flags = list[str](), dict[str, Scalar](), list[str]()
+    for side, source in (("good", row["sentence_grammatical"]), ("bad", row["sentence_ungrammatical"])):
         text, repairs = repaired_text(source)
-        texts[side] = text if options.repair else source
-        sources[side] = source if options.repair and repairs else None
+        texts.append(text if options.repair else source)
+        sources[f"source_{side}"] = source if options.repair and repairs else None
         prefix = "repaired" if options.repair else "defect"
         flags += [f"{prefix}:{name}_{side}" for name in repairs]
         if not text.endswith(FINAL_PUNCTUATION):
             flags.append(f"no_final_punctuation_{side}")
-    return Sides(
-        good=texts["good"], bad=texts["bad"], source_good=sources["good"], source_bad=sources["bad"], flags=tuple(flags)
-    )
+    return texts, sources, tuple(flags)
 
 
 def li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -122,39 +86,30 @@ def li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator
         where = f"{path}, row {number}"
         if row["source"] not in LI_SUBSETS:
             raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(LI_SUBSETS)}")
-        if is_requested(LI_SUBSETS[row["source"]], options):
-            yield _li_item(row, where, options)
-
-
-def _li_item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
-    sides = sides_of(row["sentence_grammatical"], row["sentence_ungrammatical"], options)
-    flags = list(sides.flags)
-    extra: dict[str, Scalar] = {
-        "good_id": row["Good ID"],
-        "bad_id": row["Bad ID"],
-        "good_mark": mark_of(row["Good ID"]),
-        "bad_mark": mark_of(row["Bad ID"]),
-        "source_good": sides.source_good,
-        "source_bad": sides.source_bad,
-    }
-    human_good = read_rating(row["LS_grammatical"], where)
-    human_bad = read_rating(row["LS_ungrammatical"], where)
-    if human_good is None or human_bad is None:
-        flags.append("no_human_rating")
-    subset = LI_SUBSETS[row["source"]]
-    return item_of(
-        ("li", subset, row["pair_ID"]),
-        sides.good,
-        sides.bad,
-        phenomenon=row["phenomenon"],
-        paradigm=paradigm_of(row["Good ID"], row["Bad ID"]) if row["paradigm"] == NO_PARADIGM else row["paradigm"],
-        human_good=human_good,
-        human_bad=human_bad,
-        human_scale="likert7-z",
-        pair_id=row["pair_ID"],
-        flags=tuple(flags),
-        extra=extra,
-    )
+        if not is_requested(LI_SUBSETS[row["source"]], options):
+            continue
+        texts, sources, flags = sides_of(row, options)
+        extra: dict[str, Scalar] = {
+            "good_id": row["Good ID"],
+            "bad_id": row["Bad ID"],
+            "good_mark": mark_of(row["Good ID"]),
+            "bad_mark": mark_of(row["Bad ID"]),
+        }
+        human_good, human_bad = (read_rating(row[f"LS_{side}"], where) for side in ("grammatical", "ungrammatical"))
+        if human_good is None or human_bad is None:
+            flags = (*flags, "no_human_rating")
+        yield item_of(
+            ("li", LI_SUBSETS[row["source"]], row["pair_ID"]),
+            *texts,
+            phenomenon=row["phenomenon"],
+            paradigm=paradigm_of(row["Good ID"], row["Bad ID"]) if row["paradigm"] == NO_PARADIGM else row["paradigm"],
+            human_good=human_good,
+            human_bad=human_bad,
+            human_scale="likert7-z",
+            pair_id=row["pair_ID"],
+            flags=flags,
+            extra=extra | sources,
+        )
 
 
 def mark_of(identifier: str) -> str | None:
@@ -167,17 +122,15 @@ def mark_of(identifier: str) -> str | None:
     return parts[-2] if len(parts) > 2 else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rated:
-    sentence: str
-    judgment: float | None
-    notes: str
-    typo: str
-
-
 def li_adger_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the 2,393 pairs in file order, numbered by it; the 28 that the compilers exclude carry a flag."""
-    rated = _rated(files[SENTENCES])
+    rated: dict[str, dict[str, str]] = {}
+    means: dict[str, float | None] = {}
+    for line, row in read_delimited(files[SENTENCES].path, ("notes", "typo?", "id", "sentence", "judgement")):
+        where = f"{files[SENTENCES].path}, row {line}"
+        if rated.setdefault(row["id"], row) is not row:
+            raise CorpusError(f"{where}: id {row['id']!r} occurs twice; expected one rating a sentence")
+        means[row["id"]] = read_rating(row["judgement"], where)
     path = files[PAIRS].path
     needed = ("dataset", "discard", "notes", "gramm_id", "gramm_sentence", "ungramm_id", "ungramm_sentence")
     for number, (line, row) in enumerate(read_delimited(path, needed), 1):
@@ -191,25 +144,21 @@ def li_adger_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
                     f"{files[SENTENCES].path}; get both files from one version"
                 )
         if is_requested(LI_ADGER_SUBSETS[row["dataset"]], options):
-            yield _li_adger_item(number, row, rated[row["gramm_id"]], rated[row["ungramm_id"]])
+            yield _li_adger_item(number, row, rated[row["gramm_id"]], rated[row["ungramm_id"]], means)
 
 
-def _rated(located: LocatedFile) -> dict[str, _Rated]:
-    rated: dict[str, _Rated] = {}
-    for line, row in read_delimited(located.path, ("notes", "typo?", "id", "sentence", "judgement")):
-        where = f"{located.path}, row {line}"
-        if row["id"] in rated:
-            raise CorpusError(f"{where}: id {row['id']!r} occurs twice; expected one rating a sentence")
-        judgment = read_rating(row["judgement"], where)
-        rated[row["id"]] = _Rated(sentence=row["sentence"], judgment=judgment, notes=row["notes"], typo=row["typo?"])
-    return rated
-
-
-def _li_adger_item(number: int, row: Mapping[str, str], good: _Rated, bad: _Rated) -> Item:
+def _li_adger_item(
+    number: int,
+    row: Mapping[str, str],
+    good: Mapping[str, str],
+    bad: Mapping[str, str],
+    means: Mapping[str, float | None],
+) -> Item:
+    human_good, human_bad = means[row["gramm_id"]], means[row["ungramm_id"]]
     flags = [DISCARDED] if row["discard"] else []
-    if good.judgment is None or bad.judgment is None:
+    if human_good is None or human_bad is None:
         flags.append("no_human_rating")
-    same = {"good": good.sentence == row["gramm_sentence"], "bad": bad.sentence == row["ungramm_sentence"]}
+    same = {"good": good["sentence"] == row["gramm_sentence"], "bad": bad["sentence"] == row["ungramm_sentence"]}
     flags += [f"{OTHER_TEXT}_{side}" for side, is_same in same.items() if not is_same]
     return item_of(
         ("li-adger", LI_ADGER_SUBSETS[row["dataset"]], number),
@@ -217,8 +166,8 @@ def _li_adger_item(number: int, row: Mapping[str, str], good: _Rated, bad: _Rate
         row["ungramm_sentence"],
         phenomenon=row.get("phenomenon") or None,
         paradigm=paradigm_of(row["gramm_id"], row["ungramm_id"]),
-        human_good=good.judgment,
-        human_bad=bad.judgment,
+        human_good=human_good,
+        human_bad=human_bad,
         human_scale="magnitude-estimation-z",
         pair_id=f"{row['gramm_id']} | {row['ungramm_id']}",
         flags=tuple(flags),
@@ -228,12 +177,12 @@ def _li_adger_item(number: int, row: Mapping[str, str], good: _Rated, bad: _Rate
             "good_mark": mark_of(row["gramm_id"]),
             "bad_mark": mark_of(row["ungramm_id"]),
             "notes": row["notes"] or None,
-            "notes_good": good.notes or None,
-            "notes_bad": bad.notes or None,
-            "typo_good": good.typo or None,
-            "typo_bad": bad.typo or None,
-            "rated_good": None if same["good"] else good.sentence,
-            "rated_bad": None if same["bad"] else bad.sentence,
+            "notes_good": good["notes"] or None,
+            "notes_bad": bad["notes"] or None,
+            "typo_good": good["typo?"] or None,
+            "typo_bad": bad["typo?"] or None,
+            "rated_good": None if same["good"] else good["sentence"],
+            "rated_bad": None if same["bad"] else bad["sentence"],
         },
     )
 
@@ -261,8 +210,7 @@ def morcela_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
 def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the 1,048 pairs in file order: 670 of BLiMP, without ratings, and 378 of the corpus `li`, with its ratings.
 
-    The rated pairs are those of `li` whose sentences have as many words and differ in exactly one, each pair once. The
-    file has one paradigm for all pairs of Sprouse et al. 2013; `data/blimp_li_paradigms.tsv` has those of the same
+    The file has one paradigm for all pairs of Sprouse et al. 2013; `data/blimp_li_paradigms.tsv` has those of the same
     pairs in `li`, by ranges of pair_ID. Untrimmed text is repaired as in `li`, unless `repair=False`.
     """
     path = files[BLIMP_LI_FILE].path
@@ -270,41 +218,40 @@ def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
         where = f"{path}, row {line}"
         if row["source"] not in BLIMP_LI.subsets:
             raise CorpusError(f"{where}: source is {row['source']!r}, expected one of {', '.join(BLIMP_LI.subsets)}")
-        if is_requested(row["source"], options):
-            yield _blimp_li_item(row, where, options)
+        if not is_requested(row["source"], options):
+            continue
+        texts, sources, flags = sides_of(row, options)
+        human_good, human_bad = (read_rating(row[f"LS_{side}"], where) for side in ("grammatical", "ungrammatical"))
+        rated = row["source"] == "li"
+        if rated and (human_good is None or human_bad is None):
+            raise CorpusError(
+                f"{where}: a pair of li without both ratings; expected two mean z-scores: get the file again"
+            )
+        paradigm = row["paradigm"] if row["paradigm"] != NO_PARADIGM else _blimp_li_paradigms().get(row["pair_ID"])
+        if paradigm is None:
+            raise CorpusError(
+                f"{where}: pair_ID {row['pair_ID']!r} is no pair of Sprouse et al. 2013; get the file again"
+            )
+        yield item_of(
+            ("blimp-li", row["source"], row["pair_ID"]),
+            *texts,
+            phenomenon=row["phenomenon"],
+            paradigm=paradigm,
+            human_good=human_good,
+            human_bad=human_bad,
+            human_scale="likert7-z" if rated else None,
+            pair_id=row["pair_ID"],
+            flags=flags,
+            extra=sources,
+        )
 
 
 @functools.cache
 def _blimp_li_paradigms() -> Mapping[str, str]:
     """Return pair_ID -> paradigm of the pairs of Sprouse et al. 2013."""
-    path = Path(str(resources.files("pairbank.builders") / "data" / "blimp_li_paradigms.tsv"))
+    path = data_file("blimp_li_paradigms.tsv")
     ranges = [row for _, row in read_delimited(path, ("first", "last", "paradigm"), delimiter="\t")]
     return {str(n): row["paradigm"] for row in ranges for n in range(int(row["first"]), int(row["last"]) + 1)}
-
-
-def _blimp_li_item(row: Mapping[str, str], where: str, options: BuildOptions) -> Item:
-    sides = sides_of(row["sentence_grammatical"], row["sentence_ungrammatical"], options)
-    human_good = read_rating(row["LS_grammatical"], where)
-    human_bad = read_rating(row["LS_ungrammatical"], where)
-    rated = row["source"] == "li"
-    if rated and (human_good is None or human_bad is None):
-        raise CorpusError(f"{where}: a pair of li without both ratings; expected two mean z-scores: get the file again")
-    paradigm = row["paradigm"] if row["paradigm"] != NO_PARADIGM else _blimp_li_paradigms().get(row["pair_ID"])
-    if paradigm is None:
-        raise CorpusError(f"{where}: pair_ID {row['pair_ID']!r} is no pair of Sprouse et al. 2013; get the file again")
-    return item_of(
-        ("blimp-li", row["source"], row["pair_ID"]),
-        sides.good,
-        sides.bad,
-        phenomenon=row["phenomenon"],
-        paradigm=paradigm,
-        human_good=human_good,
-        human_bad=human_bad,
-        human_scale="likert7-z" if rated else None,
-        pair_id=row["pair_ID"],
-        flags=sides.flags,
-        extra={"source_good": sides.source_good, "source_bad": sides.source_bad},
-    )
 
 
 LI = declared("li", li_rows)

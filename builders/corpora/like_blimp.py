@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of, items_of
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared
-from pairbank.builders.ratings import Rated, Rating, Side, judged
+from pairbank.builders.ratings import Rated, Side, judged, rating_of
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.sources.readers import read_delimited, read_json_lines
+from pairbank.builders.sources.readers import read_delimited
 from pairbank.builders.sources.sheets import read_sheet
-from pairbank.builders.sources.source import LocatedFile, member_texts
+from pairbank.builders.sources.source import LocatedFile, member_rows
 from pairbank.errors import CorpusError
 
 ZHOBLIMP_ARCHIVE = "ZhoBLiMP.tar.gz"
@@ -45,29 +45,22 @@ def zhoblimp_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
 
     The counts of the human validation are of a paradigm, not of a sentence: they go into the manifest.
     """
-    path = files[ZHOBLIMP_ARCHIVE].path
-
-    def asked(name: str) -> bool:
-        return is_requested(_stem(name), options)
-
-    for name, text in member_texts(path, ZHOBLIMP_PATTERN, asked):
-        where = f"{path}:{name}"
-        for number, row in read_json_lines(text.split("\n"), ZHOBLIMP_REQUIRED, where=where):
-            uid = _stem(name)
-            if row["UID"] != uid or uid not in ZHOBLIMP.subsets:
-                raise CorpusError(
-                    f"{where}, row {number}: UID is {row['UID']!r}, expected the file's name, one of the "
-                    f"{len(ZHOBLIMP.subsets)} released paradigms; take away other files"
-                )
-            yield item_of(
-                ("zhoblimp", uid, row["pairID"]),
-                row["sentence_good"],
-                row["sentence_bad"],
-                language="zh",
-                phenomenon=row["phenomenon"],
-                paradigm=uid,
-                pair_id=str(row["pairID"]),
+    asked = partial(is_requested, options=options)
+    for uid, row, where in member_rows(files[ZHOBLIMP_ARCHIVE].path, ZHOBLIMP_PATTERN, ZHOBLIMP_REQUIRED, asked):
+        if row["UID"] != uid or uid not in ZHOBLIMP.subsets:
+            raise CorpusError(
+                f"{where}: UID is {row['UID']!r}, expected the file's name, one of the {len(ZHOBLIMP.subsets)} "
+                "released paradigms; take away other files"
             )
+        yield item_of(
+            ("zhoblimp", uid, row["pairID"]),
+            row["sentence_good"],
+            row["sentence_bad"],
+            language="zh",
+            phenomenon=row["phenomenon"],
+            paradigm=uid,
+            pair_id=str(row["pairID"]),
+        )
 
 
 def zhoblimp_metadata(files: Mapping[str, LocatedFile]) -> Mapping[str, object]:
@@ -93,54 +86,36 @@ def sling_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
     The `reflexive_*` folders, added for another paper in 2024, are left alone. The twelve `Anaphor/Plural` files all
     give "Plural" as paradigm: it becomes the file's name unless `repair=False` (`paradigm_source`).
     """
-    path = files[SLING_ARCHIVE].path
-
-    def asked(name: str) -> bool:
-        return f"/{LATER_ADDITION}" not in name and is_requested(_stem(name), options)
-
-    for name, text in member_texts(path, SLING_PATTERN, asked):
-        where = f"{path}:{name}"
-        for number, row in read_json_lines(text.split("\n"), SLING_REQUIRED, where=where):
-            yield _sling_item(_stem(name), row, f"{where}, row {number}", options)
-
-
-def _stem(name: str) -> str:
-    return name.rsplit("/", 1)[-1].removesuffix(".jsonl")
-
-
-def _sling_item(stem: str, row: Mapping[str, Any], where: str, options: BuildOptions) -> Item:
-    if stem not in SLING.subsets or row["paradigm"] not in (stem, UNTOLD_PARADIGM):
-        raise CorpusError(
-            f"{where}: paradigm is {row['paradigm']!r}, expected the file's name, one of SLING's {len(SLING.subsets)}; "
-            "take away other files"
+    path, asked = files[SLING_ARCHIVE].path, partial(is_requested, options=options)
+    for stem, row, where in member_rows(path, SLING_PATTERN, SLING_REQUIRED, asked, without=f"/{LATER_ADDITION}"):
+        reported = row["paradigm"] == stem
+        if stem not in SLING.subsets or not (reported or row["paradigm"] == UNTOLD_PARADIGM):
+            raise CorpusError(
+                f"{where}: paradigm is {row['paradigm']!r}, expected the file's name, one of SLING's "
+                f"{len(SLING.subsets)}; take away other files"
+            )
+        is_repaired = options.repair and not reported
+        yield item_of(
+            ("sling", stem, row["pair_ID"]),
+            row["sentence_good"],
+            row["sentence_bad"],
+            language="zh",
+            phenomenon=row["phenomenon"],
+            paradigm=stem if is_repaired else row["paradigm"],
+            pair_id=str(row["pair_ID"]),
+            flags=(REPAIRED_PARADIGM,) if is_repaired else (),
+            extra={"field": row["field"], "paradigm_source": row["paradigm"] if is_repaired else None},
         )
-    reported = row["paradigm"] == stem
-    is_repaired = options.repair and not reported
-    return item_of(
-        ("sling", stem, row["pair_ID"]),
-        row["sentence_good"],
-        row["sentence_bad"],
-        language="zh",
-        phenomenon=row["phenomenon"],
-        paradigm=stem if is_repaired else row["paradigm"],
-        pair_id=str(row["pair_ID"]),
-        flags=(REPAIRED_PARADIGM,) if is_repaired else (),
-        extra={"field": row["field"], "paradigm_source": row["paradigm"] if is_repaired else None},
-    )
 
 
 def turblimp_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the pairs of the map, then those of the survey with their ratings.
 
-    In: three workbooks: the two versions of a survey, row by row the two sides of a pair, and the ratings, a rater a
-    row and a sentence a column, first those of version 1, then those of 2. Each rater judged one side of every pair.
+    Two workbooks of ratings have a rater a row and a sentence a column, first version 1 of the survey, then version 2.
     """
     yield from _MAP.rated(files, options)
-    if is_requested(SURVEY, options):
-        yield from _survey(files)
-
-
-def _survey(files: Mapping[str, LocatedFile]) -> Iterator[Rated]:
+    if not is_requested(SURVEY, options):
+        return
     versions = [_version(files[MATERIAL], version) for version in VERSIONS]
     ratings = _ratings(files, versions)
     for number, sides in enumerate(zip(*versions, strict=True), 1):
@@ -156,13 +131,10 @@ def _survey(files: Mapping[str, LocatedFile]) -> Iterator[Rated]:
             language="tr",
             phenomenon=ARGUMENTS if paradigm.startswith(ARGUMENTS) else paradigm,
             paradigm=paradigm,
-            extra=dict.fromkeys(column for keep in _MAP.keeps for column in (created.name for created in keep.made)),
+            extra=dict.fromkeys(column.name for keep in _MAP.facts.keep for column in keep.made),
         )
-        result = (
-            Rating(item_id=item.item_id, side=side, rater=rater, value=value, scale=SCALE)
-            for side, rater, value in ratings[number - 1]
-        )
-        yield judged(item, result)
+        given = ratings[number - 1]
+        yield judged(item, (rating_of(item, rater, value, SCALE, side=side) for side, rater, value in given))
 
 
 def survey_paradigm(label: str) -> str:
@@ -179,7 +151,7 @@ def survey_paradigm(label: str) -> str:
 
 def _version(file: LocatedFile, version: str) -> list[Sentence]:
     sentences: list[Sentence] = []
-    for number, cells in read_sheet(file.path.read_bytes(), str(file.path), version).rows:
+    for number, cells in read_sheet(file.path, version).rows:
         if number == 1:
             continue
         if len(cells) != 3 or cells[2] not in ("good", "bad"):
@@ -198,7 +170,7 @@ def _ratings(
     first = 0
     for name in JUDGMENTS:
         path = files[name].path
-        rows = [cells for _, cells in read_sheet(path.read_bytes(), str(path)).rows]
+        rows = [cells for _, cells in read_sheet(path).rows]
         labels, n = rows[1], len(rows[1]) // 2
         for place, label in enumerate(labels):
             _, phenomenon, side = versions[place // n][first + place % n]

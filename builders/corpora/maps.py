@@ -1,16 +1,10 @@
-"""Column maps in TOML: `map.toml` beside a file, `--map FILE`, or a table of a corpus. Unknown keys are errors.
-
-In: a table of TOML. Out: a `ColumnMap`, or the `Tables` of a corpus: the files of one kind, with what their paths say.
-The keys are those of `docs/column-maps.md`.
-"""
+"""Column maps in TOML: `map.toml` beside a file, `--map FILE`, or a table of a corpus (`docs/column-maps.md`)."""
 
 from __future__ import annotations
 
-import functools
-import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +12,7 @@ from pydantic import create_model
 
 from pairbank.builders.corpora.column_map import (
     OF_A_SIDE,
+    PATH_FIELD,
     ColumnMap,
     Keep,
     Label,
@@ -26,88 +21,27 @@ from pairbank.builders.corpora.column_map import (
     TablesTable,
 )
 from pairbank.builders.corpora.column_roles import MAPPABLE
-from pairbank.builders.corpora.declared import OwnFile
+from pairbank.builders.corpora.declared import CorpusFile
 from pairbank.builders.corpora.judgments import RatingRules
 from pairbank.builders.ratings import OF_A_TRIAL
-from pairbank.builders.schema.language_tags import language_tag
-from pairbank.builders.sources.source import LocatedFile, member_bytes
 from pairbank.errors import CorpusError, unknown_name
 from pairbank.files import reading
 
 OF_A_JUDGMENT = ("rater", "rating", *(column.name for column in OF_A_TRIAL))
-"""What a map names of a table with one row per judgment."""
-PATH_FIELD = re.compile(r"\{(\w+)\}")
-"""A piece of a path, or of a text that is made of one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tables:
-    """The files of one kind, and how they are read."""
-
-    path: str
-    """`{field}` stands for a piece of a path, `*` for one without a name; fields can be said in `fixed`, `id`."""
-    archive: str
-    """The archive that holds them; "" where each is a file of the source."""
-    map: ColumnMap
-    id: str
-    """Of an item within its subset: fields of the path, `{n}` (from 1 in a file), `{pair_id}`, `{contrast}`.
-    "" = `{n}`; of a user's corpus a hash of its texts."""
-    password: str = ""
-    """Of the archive, where its authors publish it beside the archive to keep the texts out of training data."""
-
-    def matching(self, files: Mapping[str, LocatedFile]) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
-        """Yield (path, where it stands, what reads it) of each file, in the order of the paths."""
-        if self.archive:
-            archive = files[self.archive].path
-            pattern = PATH_FIELD.sub("*", self.path)
-            is_one, password = (lambda name: self.fields(name) is not None), self.password.encode()
-            name = ""
-            for name, data in member_bytes(archive, pattern, is_one, password=password):
-                yield name, f"{archive}:{name}", functools.partial(bytes, data)
-            if not name:
-                raise CorpusError(f"{archive}: holds no file like {pattern}; check the archive, or download it again")
-            return
-        for name in sorted(files):
-            if self.fields(name) is not None:
-                yield name, str(files[name].path), files[name].path.read_bytes
-
-    def fields(self, path: str) -> dict[str, str] | None:
-        """Return what the fields of the path are for one file, None where it is not of this kind."""
-        escaped = "".join(
-            f"(?P<{part}>[^/]+?)" if is_field else re.escape(part).replace(r"\*", "[^/]*")
-            for is_field, part in ((place % 2, part) for place, part in enumerate(PATH_FIELD.split(self.path)))
-        )
-        result = re.fullmatch(f"(?:.*/)?{escaped}" if self.archive else escaped, path)
-        if result is None:
-            return None
-        named = result.groupdict()
-        return named | ({"tag": language_tag(named["language"])} if "language" in named else {})
-
-    def map_of(self, path: str) -> ColumnMap:
-        named = self.fields(path) or {}
-        fixed = {name: PATH_FIELD.sub(lambda field: named[field[1]], text) for name, text in self.map.fixed.items()}
-        escaped = {name: text.replace("{", "{{").replace("}", "}}") for name, text in named.items()}
-        return replace(self.map, fixed=fixed, id=PATH_FIELD.sub(lambda field: escaped.get(field[1], field[0]), self.id))
-
-
-def tables_of(table: TablesTable, where: str) -> Tables:
+def tables_of(table: TablesTable, where: str) -> ColumnMap:
     where = f"{where}, [[tables]]"
     names = PATH_FIELD.findall(table.path)
     if twice := [name for name in names if names.count(name) > 1]:
         raise CorpusError(f"{where}: {{{twice[0]}}} occurs twice in path {table.path!r}; give each a name of its own")
-    tables = Tables(
-        path=table.path,
-        archive=table.archive,
-        password=table.password,
-        map=map_of(table, f"{where} {table.path}"),
-        id=table.id,
-    )
+    result = map_of(table, f"{where} {table.path}")
     known = {*names, *(("tag",) if "language" in names else ())}
-    for text in (*tables.map.fixed.values(), tables.id):
+    for text in (*table.fixed.values(), table.id):
         for name in PATH_FIELD.findall(text):
-            if name not in (known if text != tables.id else {*known, "n", "pair_id", "contrast"}):
-                raise unknown_name(f"field of path {tables.path!r} in {where}", name, known)
-    return tables
+            if name not in (known if text != table.id else {*known, "n", "pair_id", "contrast"}):
+                raise unknown_name(f"field of path {table.path!r} in {where}", name, known)
+    return result
 
 
 def map_of(table: MapTable, where: str) -> ColumnMap:
@@ -128,21 +62,9 @@ def map_of(table: MapTable, where: str) -> ColumnMap:
             raise unknown_name(f"schema column in {where}", name, names)
     if table.order and "pair" in table.model_fields_set:
         raise CorpusError(f"{where}: expected order or pair, not both")
-    result = ColumnMap(
-        layout=table.layout,
-        columns=columns,
-        fixed=table.fixed,
-        values=table.values,
-        where=table.where,
-        label=None if table.label is None else _checked(table.label, table.layout, f"{where}, [label]"),
-        pair=pair,
-        rater=raters["rater"],
-        rating=raters["rating"],
-        of_trial=of_trial,
-        good_first=table.order is not None,
-        contrasts=table.contrasts,
-        format=table.reading,
-    )
+    label = None if table.label is None else _checked(table.label, table.layout, f"{where}, [label]")
+    of_raters = {"rater": raters["rater"], "rating": raters["rating"], "of_trial": of_trial}
+    result = ColumnMap(**(dict(table) | of_raters | {"columns": columns, "label": label, "pair": pair}))
     _check_whole(result, where)
     return result
 
@@ -158,7 +80,7 @@ def _check_whole(column_map: ColumnMap, where: str) -> None:
         return
     if "sentence" not in column_map.columns:
         raise CorpusError(f'{where}: layout {column_map.layout!r} needs sentence = "COLUMN" under [columns]')
-    if column_map.layout == "long" and (column_map.label is None) != column_map.good_first:
+    if column_map.layout == "long" and (column_map.label is None) != (column_map.order is not None):
         raise CorpusError(
             f"{where}: layout 'long' needs [label] with column, good and bad (or contrasts); or order = \"good-first\" "
             "where each two rows that follow one another are a pair, the better one first"
@@ -186,19 +108,19 @@ class OwnMap:
     """What a user's TOML file says: of a corpus of several files, or of the columns of one file (`map.toml`)."""
 
     path: Path
-    facts: OwnFile
-    whole: ColumnMap | None
+    facts: CorpusFile = field(default_factory=CorpusFile)
+    whole: ColumnMap | None = None
     """Of one file; None where there are `[[tables]]`."""
-    tables: tuple[Tables, ...]
-    keeps: tuple[Keep, ...] | None
+    tables: tuple[ColumnMap, ...] = ()
+    keeps: tuple[Keep, ...] | None = None
     """None: every column that the map does not name is kept, as text."""
 
     def map_of(self, path: str, name: str) -> ColumnMap | None:
         """Return the map of the first `[[tables]]` that the path of a file fits; None where none does."""
-        tables = next((tables for tables in self.tables if tables.fields(path) is not None), None)
+        tables = next((tables for tables in self.tables if tables.fits(path)), None)
         if tables is not None and tables.archive:
             raise CorpusError(f"{self.path}: {name} is in an archive; unpack it and leave out archive")
-        return None if tables is None else tables.map_of(path)
+        return None if tables is None else tables.of_file(path)
 
 
 def read_map(path: Path) -> OwnMap:
@@ -211,11 +133,11 @@ def own_map(document: Mapping[str, Any], path: Path) -> OwnMap:
     """Return what a table of TOML says, `path` being that of its file, or of the table that it describes."""
     where = str(path)
     mapped = {key: value for key, value in document.items() if key in MapTable.model_fields}
-    known = MapTable.model_fields.keys() | OwnFile.model_fields.keys()
+    known = MapTable.model_fields.keys() | CorpusFile.model_fields.keys()
     for key in document:
         if key not in known:
             raise unknown_name(f"key in {where}", key, known)
-    facts = OwnFile.of({key: document[key] for key in document if key not in mapped}, where=where, error=CorpusError)
+    facts = CorpusFile.of({key: document[key] for key in document if key not in mapped}, where=where, error=CorpusError)
     if facts.tables and mapped:
         raise CorpusError(f"{where}: {', '.join(mapped)} beside [[tables]]; put them into the tables that they are of")
     own = OwnMap(
@@ -225,7 +147,7 @@ def own_map(document: Mapping[str, Any], path: Path) -> OwnMap:
         tables=tuple(tables_of(table, where) for table in facts.tables),
         keeps=facts.keep or None,
     )
-    for column_map in (own.whole, *(tables.map for tables in own.tables)):
+    for column_map in (own.whole, *own.tables):
         if column_map is not None and (facts.ratings is not None or column_map.rater):
             (facts.ratings or RatingRules()).check_whole(column_map, where)
     return own
@@ -233,5 +155,5 @@ def own_map(document: Mapping[str, Any], path: Path) -> OwnMap:
 
 def map_schema() -> dict[str, Any]:
     """Return the JSON Schema of a user's map: the keys of a column map, and those that say what the corpus is."""
-    facts: Any = {k: (info.annotation, info) for k, info in OwnFile.model_fields.items() if k != "columns"}
+    facts: Any = {k: (info.annotation, info) for k, info in CorpusFile.model_fields.items() if k != "columns"}
     return create_model("MapFile", __base__=MapTable, **facts).model_json_schema()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -51,7 +51,6 @@ class MarkedRows:
 
     path: object
     mapping: Mapping[str, str]
-    """Schema column -> the file's."""
     treatment: Marks
     by_map: bool = False
     """Whether a map made the sides: then no column of the file is one side's alone."""
@@ -63,47 +62,38 @@ class MarkedRows:
             return None
         where = f"{self.path}, {_rows_named([line for line, _ in self.rows])}"
         if self.treatment == "decide":
+            n_none = sum(not marks for _, marks in self.rows)
+            kinds = (("none", n_none), ("one before both", len(self.rows) - n_none))
+            found = " or ".join(kind for kind, n in kinds if n)
             return CorpusError(
-                f"{where}: expected a mark (*, ??) before one of the two sentences, found {self._found_instead()}; "
-                "mark the worse one, or type --marks strip"
+                f"{where}: expected a mark (*, ??) before one of the two sentences, found {found}; mark the worse "
+                "one, or type --marks strip"
             )
         two_sided = "target_bad" in self.mapping
         turned = [line for line, result in self.rows if two_sided and is_turned(result)]
         if not turned:
             name, mark = next(iter(self.rows[0][1].items()))
             return CorpusError(
-                f"{where}: {self._side(name)} begins with the mark {mark.strip()!r}, which would be scored with the "
-                "sentence: type --marks strip, or --marks keep (marks='strip')"
+                f"{where}: column {self.mapping[name]!r} begins with the mark {mark.strip()!r}, which would be scored "
+                "with the sentence: type --marks strip, or --marks keep (marks='strip')"
             )
         mark = next(results["target_good"] for _, results in self.rows if is_turned(results)).strip()
-        remedy = self._remedy(mixed=len(turned) < len(self.rows) + n_taken_off)
+        exchanged = line_to_type(self.mapping["target_bad"], self.mapping["target_good"])
+        remedy = f"if it is the worse one, type --marks strip, and {exchanged} too"
+        if self.by_map or len(turned) < len(self.rows) + n_taken_off:
+            remedy = "type --marks decide (in each row the sentence with the mark is the worse one)"
         return CorpusError(
-            f"{self.path}, {_rows_named(turned)}: {self._side('target_good')}, which is read as the better side, "
-            f"begins with the mark {mark!r}, and the other side does not: {remedy}; or, if the marks belong to the "
-            "sentences, --marks keep"
+            f"{self.path}, {_rows_named(turned)}: column {self.mapping['target_good']!r}, which is read as the better "
+            f"side, begins with the mark {mark!r}, and the other side does not: {remedy}; or, if the marks belong to "
+            "the sentences, --marks keep"
         )
 
-    def _remedy(self, *, mixed: bool) -> str:
-        if mixed or self.by_map:
-            return "type --marks decide (in each row the sentence with the mark is the worse one)"
-        exchanged = line_to_type(self.mapping["target_bad"], self.mapping["target_good"])
-        return f"if it is the worse one, type --marks strip, and {exchanged} too"
 
-    def _side(self, name: str) -> str:
-        return f"column {self.mapping[name]!r}"
-
-    def _found_instead(self) -> str:
-        n_none = sum(not result for _, result in self.rows)
-        kinds = (("none", n_none), ("one before both", len(self.rows) - n_none))
-        return " or ".join(kind for kind, n in kinds if n)
-
-
-def _rows_named(lines: Iterable[int]) -> str:
+def _rows_named(lines: Sequence[int]) -> str:
     """Return rows in words: the first three, and how many more.
 
     >>> _rows_named([2]), _rows_named([2, 3, 4, 5, 6])
     ('row 2', 'row 2, 3, 4 and 2 more')
     """
-    all_lines = list(lines)
-    more = len(all_lines) - _ROWS_NAMED
-    return f"row {', '.join(map(str, all_lines[:_ROWS_NAMED]))}{f' and {more} more' if more > 0 else ''}"
+    more = len(lines) - _ROWS_NAMED
+    return f"row {', '.join(map(str, lines[:_ROWS_NAMED]))}{f' and {more} more' if more > 0 else ''}"

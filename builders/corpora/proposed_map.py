@@ -1,8 +1,4 @@
-"""A column map for a table that nobody has described: filled in where names and first rows decide, else a question.
-
-What could not be decided is `FILL_IN` below a question with three sample rows. The map is tried on the table first: a
-comment says what it reads and leaves out, or why it cannot be read.
-"""
+"""A column map for a table that nobody has described; what its names and first rows leave open is a question."""
 
 from __future__ import annotations
 
@@ -13,9 +9,9 @@ import json
 import math
 import re
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +33,7 @@ from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.tabular import READING, tabular_corpus
 from pairbank.builders.corpora.tabular_items import TabularOptions
+from pairbank.builders.sources.readers import data_file
 from pairbank.builders.sources.tables import Table
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError, PairbankError
@@ -87,14 +84,10 @@ class Program(Declaration):
     own: str = ".*"
 
 
-class _Programs(Declaration):
-    programs: tuple[Program, ...]
-
-
 @functools.cache
 def programs() -> tuple[Program, ...]:
-    with resources.as_file(resources.files("pairbank.builders") / "data" / "programs.toml") as path:
-        return _Programs.load(Path(path), error=CorpusError).programs
+    tables = tomllib.loads(data_file("programs.toml").read_text(encoding="utf-8"))["programs"]
+    return tuple(Program.of(table, where="programs.toml", error=CorpusError) for table in tables)
 
 
 def map_of_results(header: Sequence[str], rows: Rows) -> tuple[str, str] | None:
@@ -108,7 +101,7 @@ def map_of_results(header: Sequence[str], rows: Rows) -> tuple[str, str] | None:
     ratings.sort(key=lambda name: not _RATING.search(words_of(name)))
     left = {*known.has, known.kind, *known.rater, *ratings} - {"sentence", "trial_index"}
     others = [name for name in header if name not in left and re.fullmatch(known.own, name)]
-    sentence = max(others, key=lambda name: _mean_words(rows, name), default="")
+    sentence = _wordiest(others, rows)
     filled = [row for row in rows if any(_is_filled(row.get(name)) for name in ratings) and row.get(sentence)]
     kinds = [*dict.fromkeys(str(row.get(known.kind)) for row in filled if known.kind in header)]
     kinds = [kind for kind in kinds if re.fullmatch(known.of_ratings, kind)]
@@ -143,8 +136,7 @@ def proposed_map(header: Sequence[str], rows: Rows) -> str:
     """Return a column map for a table, filled in from the names of its columns and its first rows."""
     if (results := map_of_results(header, rows)) is not None:
         return results[1]
-    words = {name: words_of(name) for name in header}
-    of_raters = [name for name in header if _RATER.search(words[name]) and _repeats(rows, name)]
+    of_raters = [name for name in header if _RATER.search(words_of(name)) and _repeats(rows, name)]
     one_each = len(of_raters) > 1 and all(are_numbers(rows, name) for name in of_raters)
     rater = "" if one_each else next(iter(of_raters), "") or _likely_rater(header, rows)
     sentences = [name for name in header if are_sentences(texts(rows, name))]
@@ -158,8 +150,7 @@ def proposed_map(header: Sequence[str], rows: Rows) -> str:
 
 def _likely_rater(header: Sequence[str], rows: Rows) -> str:
     """Return the column that tells the rows of each sentence apart, where sentences repeat; "" where there is none."""
-    sentences = [name for name in header if are_sentences(list(dict.fromkeys(texts(rows, name))))]
-    sentence = max(sentences, key=lambda name: _mean_words(rows, name), default="")
+    sentence = _wordiest(_of_sentences(header, rows), rows)
     said = [str(row.get(sentence) or "") for row in rows]
     if len({*said}) * 2 > len(said):
         return ""
@@ -173,8 +164,7 @@ def _likely_rater(header: Sequence[str], rows: Rows) -> str:
 
 
 def _map_of_pairs(header: Sequence[str], rows: Rows, sides: tuple[str, str], decider: Decider | None) -> str:
-    words = {name: words_of(name) for name in header}
-    columns = {"phenomenon": _first(header, _CLASS, words), "pair_id": _first(header, _ITEM, words)}
+    columns = {"phenomenon": _first(header, _CLASS), "pair_id": _first(header, _ITEM)}
     if decider is None:
         return _toml("pairs", {"target_good": sides[0], "target_bad": sides[1], **columns}, {}, {})
     label = {"column": decider.column, "sides": [*sides], "first": decider.first, "second": decider.second}
@@ -190,42 +180,42 @@ def _map_of_pairs(header: Sequence[str], rows: Rows, sides: tuple[str, str], dec
 def _map_of_sentences(
     header: Sequence[str], rows: Rows, rater: str, sentences: Sequence[str], *, rating: str = ""
 ) -> str:
-    words = {name: words_of(name) for name in header}
-    checks = _attention_rows(header, rows, words) if rater else []
+    checks = _attention_rows(header, rows) if rater else []
     all_rows, rows = rows, [row for row in rows if row not in checks]
     numeric = [name for name in header if are_numbers(rows, name)]
-    raters = [name for name in numeric if _RATER.search(words[name]) and name != rater]
-    cell = "" if rater else next((name for name in header if _holds_ratings(texts(rows, name))), "")
-    if rater:  # each sentence stands there once for each rater: its cells need not differ
-        sentences = [name for name in header if are_sentences(list(dict.fromkeys(texts(rows, name))))]
-    sentence = max(sentences, key=lambda name: _mean_words(rows, name), default=FILL_IN)
-    item = _item_column([name for name in header if name != sentence], rows, words)
+    raters = [name for name in numeric if _RATER.search(words_of(name)) and name != rater]
+    cells_of = {} if rater else {name: texts(rows, name) for name in header}
+    cell = next((x for x, y in cells_of.items() if y and all(_CELL_OF_RATINGS.fullmatch(z.strip()) for z in y)), "")
+    # a sentence is there once for each rater: its cells need not differ
+    sentence = _wordiest(_of_sentences(header, rows) if rater else sentences, rows) or FILL_IN
+    item = _item_column([name for name in header if name != sentence], rows)
     item = item or (_likely_item(header, rows, sentence) if rater else "")
     used = {sentence, rater, item, rating, *raters, cell}
     given = {name: {(str(row.get(rater)), str(row.get(name))) for row in rows} for name in header if rater}
     used |= {x for x, pairs in given.items() if len(pairs) == len(given[rater]) < len(rows)}  # a list, or an age
-    free = [name for name in header if name not in used and not _OF_A_TRIAL.search(words[name])]
+    free = [name for name in header if name not in used and not _OF_A_TRIAL.search(words_of(name))]
     design = _likely_design(free, rows, item, sentence) or _likely_design(
         free, _respelled(free, rows, sentence), item, sentence
     )
     used |= {*design.get("factors", ())}
-    label, good, bad = _likely_label([name for name in header if name not in used], rows, words)
+    label, good, bad = _likely_label([name for name in header if name not in used], rows)
     if (design or rating) and good == [FILL_IN]:
         label, good = "", []
-    ratings = [name for name in numeric if name not in {*used, label} and _RATING.search(words[name])]
-    others = [name for name in numeric if name not in {*used, label} and not _OF_A_TRIAL.search(words[name])]
+    ratings = [name for name in numeric if name not in {*used, label} and _RATING.search(words_of(name))]
+    others = [name for name in numeric if name not in {*used, label} and not _OF_A_TRIAL.search(words_of(name))]
     if len(others) > 1:  # a time is on no scale
         others = [name for name in others if _likely_scale([row.get(name) for row in rows]) != "unstated"]
     rating = rating or (ratings[0] if ratings else others[0] if rater and len(others) == 1 else "")
-    is_long = bool(item and label and not design) and _both_in_each(rows, item, label)
+    labels_of = Counter(x for x, _ in {(str(row.get(item)), str(row.get(label))) for row in rows}).values()
+    is_long = bool(item and label and not design) and [*labels_of].count(2) * 2 > len(labels_of)
     columns = {"sentence": sentence, "item" if is_long or rater or design else "pair_id": item}
     columns |= {"rater": rater, "rating": rating or FILL_IN} if rater else {"human": rating}
     if rater:
         filled = [name for name in header if any(_is_filled(row.get(name)) for row in rows)]
-        of_trials = {name: _first(filled, pattern, words) for name, pattern in _TRIALS.items()}
+        of_trials = {name: _first(filled, pattern) for name, pattern in _TRIALS.items()}
         columns["trial_order"] = _trial_order(numeric, all_rows, columns)
         columns |= {name: x for name, x in of_trials.items() if name == "list" or are_numbers(rows, x)}
-    columns |= {"phenomenon": next((name for name in header if _CLASS.search(words[name]) and name not in used), "")}
+    columns["phenomenon"] = _first([name for name in header if name not in used], _CLASS)
     individual: dict[str, Any] = {"columns": raters} if len(raters) > 1 else {"cell": cell} if cell else {}
     if rater or individual:
         columns.pop("human", None)
@@ -310,9 +300,9 @@ def _toml(
     return "\n".join(lines) + "\n"
 
 
-def _attention_rows(header: Sequence[str], rows: Rows, words: Mapping[str, str]) -> list[Mapping[str, Any]]:
+def _attention_rows(header: Sequence[str], rows: Rows) -> list[Mapping[str, Any]]:
     """Return the rows that look like attention checks, by their item, condition or sentence; none of most rows."""
-    named = [name for name in header if not _RATER.search(words[name]) and not are_numbers(rows, name)]
+    named = [name for name in header if not _RATER.search(words_of(name)) and not are_numbers(rows, name)]
     patterns = {name: _INSTRUCTION if _mean_words(rows, name) > 2 else _ATTENTION for name in named}
     checks = [row for row in rows if any(x.search(words_of(str(row.get(n) or ""))) for n, x in patterns.items())]
     return checks if len(checks) * 2 < len(rows) else []
@@ -333,15 +323,15 @@ def _attention(checks: Rows, item: str, rating: str, sentence: str) -> list[dict
     return rules
 
 
-def _first(header: Sequence[str], pattern: re.Pattern[str], words: Mapping[str, str]) -> str:
-    return next((name for name in header if pattern.search(words[name])), "")
+def _first(header: Sequence[str], pattern: re.Pattern[str]) -> str:
+    return next((name for name in header if pattern.search(words_of(name))), "")
 
 
-def _item_column(header: Sequence[str], rows: Rows, words: Mapping[str, str]) -> str:
+def _item_column(header: Sequence[str], rows: Rows) -> str:
     """Return the column of items, the shortest name first: `item` before `item type`, which has two values."""
-    named = [name for name in header if _ITEM.search(words[name]) and _repeats(rows, name)]
+    named = [name for name in header if _ITEM.search(words_of(name)) and _repeats(rows, name)]
     several = [name for name in named if len({str(row.get(name)) for row in rows}) > 2]
-    return min(several or named, key=lambda name: len(words[name].split()), default="")
+    return min(several or named, key=lambda name: len(words_of(name).split()), default="")
 
 
 def _likely_item(header: Sequence[str], rows: Rows, sentence: str) -> str:
@@ -429,8 +419,12 @@ def _repeats(rows: Rows, name: str) -> bool:
     return len(set(cells)) < len(cells)
 
 
-def _holds_ratings(cells: Sequence[str]) -> bool:
-    return bool(cells) and all(_CELL_OF_RATINGS.fullmatch(cell.strip()) for cell in cells)
+def _of_sentences(header: Sequence[str], rows: Rows) -> list[str]:
+    return [name for name in header if are_sentences(list(dict.fromkeys(texts(rows, name))))]
+
+
+def _wordiest(names: Sequence[str], rows: Rows) -> str:
+    return max(names, key=lambda name: _mean_words(rows, name), default="")
 
 
 def _mean_words(rows: Rows, name: str) -> float:
@@ -438,11 +432,9 @@ def _mean_words(rows: Rows, name: str) -> float:
     return sum(len(cell.split()) for cell in cells) / len(cells) if cells else 0.0
 
 
-def _likely_label(names: Sequence[str], rows: Rows, words: Mapping[str, str]) -> tuple[str, list[str], list[str]]:
+def _likely_label(names: Sequence[str], rows: Rows) -> tuple[str, list[str], list[str]]:
     """Return the column that says which sentence is acceptable, and its values that say so and that do not."""
-    for name in sorted(names, key=lambda column: not (verdict(column) or _LABELLED.search(words[column]))):
-        if not (verdict(name) or _LABELLED.search(words[name])):
-            continue
+    for name in (x for x in names if verdict(x) or _LABELLED.search(words_of(x))):
         values = sorted({str(row.get(name)).strip() for row in rows if str(row.get(name) or 0).strip()})
         good = [value for value in values if value.casefold() in _GOOD or verdict(value) == "better"]
         if len(values) == 2 and len(good) == 1:
@@ -451,11 +443,6 @@ def _likely_label(names: Sequence[str], rows: Rows, words: Mapping[str, str]) ->
         if len(values) == 2:
             return name, [FILL_IN], [FILL_IN]
     return "", [], []
-
-
-def _both_in_each(rows: Rows, item: str, label: str) -> bool:
-    n_labels = Counter(known for known, _ in {(str(row.get(item)), str(row.get(label))) for row in rows})
-    return [*n_labels.values()].count(2) * 2 > len(n_labels)
 
 
 def _likely_scale(cells: Sequence[object]) -> str:

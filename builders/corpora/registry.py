@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 
 from pairbank.builders.corpora.corpus import Corpus
 from pairbank.builders.corpora.declared import corpus_files
+from pairbank.builders.sources.tables import SUFFIXES
 from pairbank.errors import unknown_name
 from pairbank.plugins import package_names, plugins
 
@@ -76,3 +78,11 @@ def corpus_named(name: str) -> Corpus:
             f"{error}. A file of your own: give its path, ending in .csv, .tsv, .json, .jsonl, .parquet or .xlsx"
         )
     return CORPORA[name]
+
+
+def is_own(name: str) -> bool:
+    """Return whether the name of a corpus is in fact the path of a user's table, TOML file or folder."""
+    path = Path(name)
+    return path.suffix.lower() in (*SUFFIXES, ".toml", ".zip", ".txt") or (
+        path.is_dir() and (name not in CORPORA or "/" in name)
+    )

@@ -1,7 +1,6 @@
 """Results of experiment programs, read as they were written: one row per judgment, without a map.
 
-In: a file, or a folder or zip with files of one program (one per participant). Out: a `Table`, and the map that reads
-it. Sentences of Qualtrics are the statements of its questions, those of numbered columns of Mechanical Turk get rows of
+Sentences of Qualtrics are the statements of its questions, those of numbered columns of Mechanical Turk get rows of
 their own, and HTML of jsPsych is taken off.
 """
 
@@ -13,23 +12,22 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pairbank.builders.corpora.column_use import are_numbers
 from pairbank.builders.corpora.proposed_map import FILE, FILL_IN, map_of_results, programs
 from pairbank.builders.sources.readers import decode
-from pairbank.builders.sources.source import open_zip, zip_members
+from pairbank.builders.sources.source import member_bytes
 from pairbank.builders.sources.tables import Table, open_table
 from pairbank.errors import CorpusError
-from pairbank.files import reading, write_text
+from pairbank.files import reading, write_bytes, write_text
 
 SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".txt")
 MOST_NAMED = 8
 _SNIFFED = 65_536
 _PARTS = re.compile(r"\s+-\s+|\s*[\r\n]+\s*")
-"""Between a question of Qualtrics and what is rated."""
 _CHOSEN = "Selected Choice"
 """What Qualtrics puts behind a question with one answer."""
 _OF_AN_ANSWER = re.compile(r'"ImportId":\s*"(?:\d+_)?(QID\d+)(?:_\d+)?"')
@@ -45,18 +43,8 @@ _TASK_ANSWERS = "Answer.taskAnswers"
 Rows = list[tuple[int, dict[str, Any]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
-    """A table of judgments, and how it is read."""
-
-    program: str
-    table: Table
-    map: str
-    """In TOML."""
-
-
-def results_of(path: Path, *, encoding: str | None = None) -> Results | None:
-    """Return the results that a known program wrote, and their map; None of anything else."""
+def results_of(path: Path, *, encoding: str | None = None) -> tuple[Table, str] | None:
+    """Return the results that a known program wrote, and their map in TOML; None of anything else."""
     if (table := results_table(path, encoding=encoding)) is None:
         return None
     if (known := map_of_results(table.columns, [row for _, row in table.made])) is None:
@@ -84,7 +72,7 @@ def results_of(path: Path, *, encoding: str | None = None) -> Results | None:
             f"pairbank new map {path}"
         )
     note = f"{program}: read by the map that pairbank new map writes"
-    return Results(program=program, table=replace(table, notes=(*table.notes, note)), map=body)
+    return replace(table, notes=(*table.notes, note)), body
 
 
 def results_table(path: Path, *, encoding: str | None = None) -> Table | None:
@@ -99,9 +87,9 @@ def results_table(path: Path, *, encoding: str | None = None) -> Table | None:
     with tempfile.TemporaryDirectory() as folder, reading(path, CorpusError, saying="not a readable zip"):
         root = path if path.is_dir() else Path(folder)
         if root != path:
-            zip_members(path, "")  # refuses one that unpacks to too much, or is encrypted
-            with open_zip(path) as archive:
-                archive.extractall(root)
+            for name, data in member_bytes(path, "*"):
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                write_bytes(root / name, data)
         joined = _joined(path, root, encoding)
     if joined is None and root != path:
         raise CorpusError(f"{path}: no results of a known program in it; unpack it, and give a table or the folder")

@@ -10,10 +10,10 @@ from pairbank.builders.corpora.column_map import Row
 from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.corpus_map import corpus_map, rating_value
 from pairbank.builders.corpora.declared import declared, declared_with_ratings
-from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS, Rated, Raters, Rating, judged
+from pairbank.builders.ratings import BINARY, SHARE_THAT_ACCEPTS, Rated, Raters, Rating, judged, rating_of
 from pairbank.builders.schema.columns import Item
-from pairbank.builders.sources.formats import NOTHING_SAID, TableFormat, table_rows_of
-from pairbank.builders.sources.readers import check_width, decode, records
+from pairbank.builders.sources.formats import TableFormat, table_rows_of
+from pairbank.builders.sources.readers import decode, delimited, read_delimited
 from pairbank.builders.sources.source import LocatedFile, member_texts
 from pairbank.errors import CorpusError
 
@@ -60,56 +60,48 @@ def cola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
         if is_requested(split, options):
             for name, text in member_texts(path, f"cola_public/raw/{split}.tsv"):
                 for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
-                    yield _cola_item(split, number, line, f"{path}:{name}, row {number}")
-
-
-def _cola_item(split: str, number: int, line: str, where: str) -> Item:
-    cells = line.split("\t")
-    if len(cells) != 4 or cells[1] not in ("0", "1"):
-        raise CorpusError(
-            f"{where}: {len(cells)} cells, the second {cells[1:2]}; expected source, label 0 or 1, mark and sentence "
-            "(is it a test set, or the file of another distribution?)"
-        )
-    source_code, label, mark, sentence = cells
-    return item_of(
-        ("cola", split, number),
-        sentence,
-        flags=(UNMARKED,) if label == "0" and not mark else (),
-        extra={"label": int(label), "mark": mark or None, "source_code": source_code},
-    )
+                    cells = line.split("\t")
+                    if len(cells) != 4 or cells[1] not in ("0", "1"):
+                        raise CorpusError(
+                            f"{path}:{name}, row {number}: {len(cells)} cells, the second {cells[1:2]}; expected "
+                            "source, label 0 or 1, mark and sentence (is it a test set, or the file of another "
+                            "distribution?)"
+                        )
+                    source_code, label, mark, sentence = cells
+                    yield item_of(
+                        ("cola", split, number),
+                        sentence,
+                        flags=(UNMARKED,) if label == "0" and not mark else (),
+                        extra={"label": int(label), "mark": mark or None, "source_code": source_code},
+                    )
 
 
 def itacola_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the sentences of the map, with the players' ratings and the phenomena of those that have them."""
     players, phenomena = _by_id(files[PLAYERS], "UniqueIndexID_ItaCoLA"), _by_id(files[PHENOMENA], "UniqueIndexID")
     raters = Raters()
-    numbers = {
-        row["PlayersID"]: [raters.number(who) for who in row["PlayersID"].split(",")] for row in players.values()
-    }
+    for row in players.values():
+        for who in row["PlayersID"].split(","):
+            raters.number(who)
     for result in _MAP.rated(files, options):
         item = result.item
         played, shown = players.get(item.pair_id or ""), phenomena.get(item.pair_id or "")
-        for row in (played, shown):
-            if row is not None and row["Sentence"] != item.target_good:
+        for other in (played, shown):
+            if other is not None and other["Sentence"] != item.target_good:
                 raise CorpusError(
-                    f"{item.item_id}: another file has {row['Sentence']!r} under this id; get all three again"
+                    f"{item.item_id}: another file has {other['Sentence']!r} under this id; get all three again"
                 )
-        names = (
-            [] if shown is None else [name for name, cell in shown.items() if name not in NOT_PHENOMENA and cell == "1"]
-        )
+        names = [name for name, cell in (shown or {}).items() if name not in NOT_PHENOMENA and cell == "1"]
         item = replace(item, extra={**item.extra, "phenomena": ", ".join(names) or None})
-        yield judged(
-            item, () if played is None else _itacola_ratings(item.item_id, played, numbers[played["PlayersID"]])
-        )
-
-
-def _itacola_ratings(item_id: str, row: Row, raters: list[int]) -> Iterator[Rating]:
-    values = row["DisaggragatedAnnotations"].split(",")
-    if len(values) != len(raters):
-        raise CorpusError(f"{item_id}: {len(values)} judgments of {len(raters)} players; get {PLAYERS} again")
-    for rater, value in zip(raters, values, strict=True):
-        where = f"{PLAYERS}, {item_id}"
-        yield Rating(item_id=item_id, side="good", rater=rater, value=rating_value(value, where), scale=BINARY)
+        given: list[Rating] = []
+        if played is not None:
+            who, values = (played[name].split(",") for name in ("PlayersID", "DisaggragatedAnnotations"))
+            if len(values) != len(who):
+                raise CorpusError(f"{item.item_id}: {len(values)} judgments of {len(who)} players; get {PLAYERS} again")
+            numbered = zip(map(raters.number, who), values, strict=True)
+            where = f"{PLAYERS}, {item.item_id}"
+            given = [rating_of(item, rater, rating_value(value, where), BINARY) for rater, value in numbered]
+        yield judged(item, given)
 
 
 def _by_id(file: LocatedFile, column: str) -> dict[str, Row]:
@@ -118,40 +110,37 @@ def _by_id(file: LocatedFile, column: str) -> dict[str, Row]:
 
 
 def nocola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the sentences file by file, in their order; blank lines part the two headings.
+    """Yield the sentences file by file, in their order.
 
-    In: of `nocola` two text files, first the sentences with an error (a tab and the code of the error behind each)
-    under the heading `Ungrammatical:`, then their corrections under `Grammatical:`; of `nocola-zero` one, as the
-    authors' script reads it: the sentence with an error, its correction, the code.
+    A file has the sentences with an error (a tab and the code of the error behind each) under the heading
+    `Ungrammatical:`, then their corrections under `Grammatical:`.
     """
     for subset, name in NOCOLA_FILES.items():
-        if is_requested(subset, options):
-            yield from _nocola_sentences(files[name], subset)
-
-
-def _nocola_sentences(file: LocatedFile, subset: str) -> Iterator[Item]:
-    label: int | None = None
-    n_items = 0
-    for number, line in enumerate(decode(file.path.read_bytes(), str(file.path)).split("\n"), 1):
-        if line in HEADINGS:
-            label = HEADINGS[line]
+        if not is_requested(subset, options):
             continue
-        if not line.strip():
-            continue
-        sentence, tab, code = line.partition("\t")
-        if label is None or bool(tab) == bool(label):
-            raise CorpusError(
-                f"{file.path}, row {number}: {line[:60]!r}, expected one of the headings {', '.join(HEADINGS)} above, "
-                "and the code of the error behind a tab under the first of them; get the file again"
+        file = files[name]
+        label: int | None = None
+        n_items = 0
+        for number, line in enumerate(decode(file.path.read_bytes(), str(file.path)).split("\n"), 1):
+            if line in HEADINGS:
+                label = HEADINGS[line]
+                continue
+            if not line.strip():
+                continue
+            sentence, tab, code = line.partition("\t")
+            if label is None or bool(tab) == bool(label):
+                raise CorpusError(
+                    f"{file.path}, row {number}: {line[:60]!r}, expected one of the headings {', '.join(HEADINGS)} "
+                    "above, and the code of the error behind a tab under the first of them; get the file again"
+                )
+            n_items += 1
+            yield item_of(
+                ("nocola", subset, n_items),
+                sentence,
+                language="nb",
+                phenomenon=code or None,
+                extra={"label": label, "error_code": code or None},
             )
-        n_items += 1
-        yield item_of(
-            ("nocola", subset, n_items),
-            sentence,
-            language="nb",
-            phenomenon=code or None,
-            extra={"label": label, "error_code": code or None},
-        )
 
 
 def nocola_pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:  # noqa: ARG001
@@ -191,14 +180,20 @@ class _Sentence:
 def mega_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the sentences subset by subset, in the order in which they are first met, with every rating.
 
-    `v2` holds the ratings of `v1` too. A sentence that two frames give is one item. Participants are numbers that begin
-    anew in each collection of the source; here each is one number of the corpus.
+    A sentence that two frames give is one item. Participants' numbers begin anew in each collection of the source.
     """
     raters = Raters()
-    for subset in MEGA_ACCEPTABILITY.subsets:
-        if is_requested(subset, options):
-            for number, (sentence, result) in enumerate(_mega_sentences(files, subset, raters).items(), 1):
-                yield _mega_item(subset, number, sentence, result)
+    for subset in (subset for subset in MEGA_ACCEPTABILITY.subsets if is_requested(subset, options)):
+        for number, (sentence, of_sentence) in enumerate(_mega_sentences(files, subset, raters).items(), 1):
+            item = item_of(
+                ("mega-acceptability", subset, number),
+                sentence,
+                phenomenon="clause embedding",
+                paradigm=of_sentence.frame,
+                flags=(NO_RATING,) if of_sentence.n_missing else (),
+                extra={"verb": of_sentence.verb, "frame": of_sentence.frame, "tense": of_sentence.tense},
+            )
+            yield judged(item, (rating_of(item, rater, value, MEGA_SCALE) for rater, value in of_sentence.judgments))
 
 
 def _mega_sentences(files: Mapping[str, LocatedFile], subset: str, raters: Raters) -> Mapping[str, _Sentence]:
@@ -212,53 +207,26 @@ def _mega_sentences(files: Mapping[str, LocatedFile], subset: str, raters: Rater
     else:
         where, text = str(path), decode(path.read_bytes(), str(path))
     sentences: dict[str, _Sentence] = {}
-    result = records(text.splitlines(keepends=True), where=where, delimiter="\t")
-    _, header = next(result, (0, []))
-    if missing := [name for name in MEGA_REQUIRED if name not in header]:
-        raise CorpusError(f"{where}, row 1: missing column(s) {', '.join(missing)}; found {', '.join(header)}")
-    who, verb, frame, response, text_ = (header.index(name) for name in MEGA_REQUIRED)
-    tense = header.index("tense") if "tense" in header else None
-    for line, cells in result:
-        check_width(cells, header, f"{where}, row {line}", "\t")
-        value = sentences.get(cells[text_])
-        if value is None:
-            value = _Sentence(cells[verb], cells[frame], None if tense is None else cells[tense])
-            sentences[cells[text_]] = value
-        rater = raters.number((subset, cells[who]))
-        if cells[response]:
-            value.judgments.append((rater, rating_value(cells[response], f"{where}, row {line}")))
+    for line, row in delimited(text, MEGA_REQUIRED, where=where, delimiter="\t"):
+        value = sentences.setdefault(row["sentence"], _Sentence(row["verb"], row["frame"], row.get("tense")))
+        rater = raters.number((subset, row["participant"]))
+        if row["response"]:
+            value.judgments.append((rater, rating_value(row["response"], f"{where}, row {line}")))
         else:
             value.n_missing += 1
     return sentences
-
-
-def _mega_item(subset: str, number: int, sentence: str, judged_sentence: _Sentence) -> Rated:
-    item = item_of(
-        ("mega-acceptability", subset, number),
-        sentence,
-        phenomenon="clause embedding",
-        paradigm=judged_sentence.frame,
-        flags=(NO_RATING,) if judged_sentence.n_missing else (),
-        extra={"verb": judged_sentence.verb, "frame": judged_sentence.frame, "tense": judged_sentence.tense},
-    )
-    ratings = (
-        Rating(item_id=item.item_id, side="good", rater=rater, value=value, scale=MEGA_SCALE)
-        for rater, value in judged_sentence.judgments
-    )
-    return judged(item, ratings)
 
 
 def dgl_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:  # noqa: ARG001
     """Yield the sentences in their order, with the ratings where the file of people is there.
 
     People gave ten answers to each sentence; a row says whether an answer agrees with the sentence's label. A rating is
-    the share of the ten that accept the sentence. Attention checks are no items. Of the columns about people, only
-    numbers that tell them apart are read.
+    the share of the ten that accept the sentence. Attention checks are no items.
     """
     file = files[STIMULI]
     stimuli = {
         row["sentence"]: (number, row)
-        for number, row in _rows(file, "sentence", "phenomenon", "test_item", "condition")
+        for number, row in read_delimited(file.path, ("sentence", "phenomenon", "test_item", "condition"))
     }
     shares = _shares(files[PEOPLE], stimuli) if PEOPLE in files else {}
     for n, (sentence, (number, row)) in enumerate(stimuli.items(), 1):
@@ -270,17 +238,14 @@ def dgl_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
             pair_id=f"{row['phenomenon']} {row['test_item']}",
             extra={"label": _dgl_label(row, f"{file.path}, row {number}")},
         )
-        ratings = (
-            Rating(item_id=item.item_id, side="good", rater=rater, value=share, scale=SHARE_THAT_ACCEPTS)
-            for rater, share in shares.get(sentence, {}).items()
-        )
-        yield judged(item, ratings)
+        of_raters = shares.get(sentence, {}).items()
+        yield judged(item, (rating_of(item, rater, share, SHARE_THAT_ACCEPTS) for rater, share in of_raters))
 
 
 def _shares(file: LocatedFile, stimuli: Mapping[str, object]) -> Mapping[str, Mapping[int, float]]:
     answers: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     raters = Raters()
-    for number, row in _rows(file, "sentence", "phenomenon", "condition", "accuracy"):
+    for number, row in read_delimited(file.path, ("sentence", "phenomenon", "condition", "accuracy")):
         where = f"{file.path}, row {number}"
         if row["phenomenon"] == CHECK:
             continue
@@ -303,13 +268,6 @@ def _dgl_label(row: Row, where: str) -> int:
     if row["condition"] not in LABELS:
         raise CorpusError(f"{where}: condition is {row['condition']!r}, expected {' or '.join(LABELS)}")
     return LABELS[row["condition"]]
-
-
-def _rows(file: LocatedFile, *columns: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    for number, row in table_rows_of(file.path.read_bytes(), ".csv", NOTHING_SAID, str(file.path)):
-        if missing := [name for name in columns if name not in row]:
-            raise CorpusError(f"{file.path}, row 1: no column {', '.join(missing)}; get the file again")
-        yield number, {name: "" if cell is None else str(cell) for name, cell in row.items()}
 
 
 COLA = declared("cola", cola_rows)

@@ -1,8 +1,7 @@
 """Shades of Zero (Hu, Sosa & Ullman 2025): event descriptions from probable to inconceivable. Files in, items out.
 
-In: a row per event with its endings in five conditions, and a row per rating. Out: a sentence per event and condition,
-its ending the target. The sentence is the one that the models of the source scored ("He ..."); people rated how likely
-it is "for someone to ..." and rated no syntactic violations.
+A sentence is the one that the models of the source scored ("He ..."); people rated how likely it is "for someone to
+..." and rated no syntactic violations.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from pairbank.builders.corpora.corpus import BuildOptions, item_of
 from pairbank.builders.corpora.corpus_map import rating_value
 from pairbank.builders.corpora.declared import declared_with_ratings, facts_of
 from pairbank.builders.corpora.design import Design
-from pairbank.builders.ratings import Rated, Raters, Rating, judged
-from pairbank.builders.sources.formats import NOTHING_SAID, table_rows_of
+from pairbank.builders.ratings import Rated, Raters, judged, rating_of
+from pairbank.builders.sources.readers import read_delimited
 from pairbank.builders.sources.source import LocatedFile
 from pairbank.errors import CorpusError
 
@@ -29,11 +28,11 @@ def shades_rated(files: Mapping[str, LocatedFile], _options: BuildOptions) -> It
     """Yield the sentences of each event, from probable to inconceivable."""
     raters = Raters()
     given: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
-    for number, row in _rows(files[RATINGS]):
+    for number, row in read_delimited(files[RATINGS].path):
         value = rating_value(row["response"], f"{files[RATINGS].path}, row {number}")
         given[row["item_id"], row["condition"]].append((raters.number(row["subject_id"]), value))
     design = cast(Design, facts_of(NAME).design)
-    for _, row in _rows(files[STIMULI]):
+    for _, row in read_delimited(files[STIMULI].path):
         for condition in design.levels["condition"]:
             event = row["item_id"]
             item = item_of(
@@ -45,19 +44,9 @@ def shades_rated(files: Mapping[str, LocatedFile], _options: BuildOptions) -> It
                 extra={"condition": condition, "item_set": event},
             )
             ratings = given.pop((event, condition), [])
-            yield judged(
-                item,
-                (
-                    Rating(item_id=item.item_id, side="good", rater=rater, value=value, scale=SCALE)
-                    for rater, value in ratings
-                ),
-            )
+            yield judged(item, (rating_of(item, rater, value, SCALE) for rater, value in ratings))
     for event, condition in given:
         raise CorpusError(f"{files[RATINGS].path}: {STIMULI} has no event {event} that is {condition}; get both again")
-
-
-def _rows(file: LocatedFile) -> Iterator[tuple[int, Mapping[str, str]]]:
-    return table_rows_of(file.path.read_bytes(), ".csv", NOTHING_SAID, str(file.path))
 
 
 def _said(text: str) -> str:

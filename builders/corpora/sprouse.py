@@ -1,9 +1,7 @@
 """Sprouse et al. 2016: island effects in English and Italian, 2 x 2 designs with every rating. Files in, items out.
 
-In: of each language the results (a row per judgment) and the workbook of materials. Codes of the English results are
-cells of its sheets, each before its sentence. Italian materials count item sets through, the results 1 to 8 within each
-design: their order is taken to be the same. Fillers are items without a condition. Spaces at the ends of a sentence are
-taken off and flagged.
+Italian materials count item sets through, the results 1 to 8 within each design: their order is taken to be the same.
+Fillers are items without a condition.
 """
 
 from __future__ import annotations
@@ -12,9 +10,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from pairbank.builders.corpora.corpus import BuildOptions, is_requested
+from pairbank.builders.corpora.corpus import BuildOptions, is_requested, item_of
 from pairbank.builders.corpora.declared import declared_with_ratings
-from pairbank.builders.ratings import Rated, Raters, Rating, judged
+from pairbank.builders.ratings import Rated, Raters, judged, rating_of
 from pairbank.builders.schema.columns import Item
 from pairbank.builders.sources.readers import decode, records
 from pairbank.builders.sources.sheets import read_sheet
@@ -37,7 +35,7 @@ def _english(file: LocatedFile) -> dict[str, str]:
     codes = {}
     for survey in "1234":
         for sheet in (f"Exp {survey} Materials", f"Fillers {survey}"):
-            for _, cells in read_sheet(file.path.read_bytes(), str(file.path), sheet).rows:
+            for _, cells in read_sheet(file.path, sheet).rows:
                 for place, cell in enumerate(cells):
                     code = cell.strip()
                     if _CODE.fullmatch(code) or _FILLER.fullmatch(code):
@@ -47,9 +45,8 @@ def _english(file: LocatedFile) -> dict[str, str]:
 
 
 def _italian(file: LocatedFile) -> dict[str, str]:
-    data, where = file.path.read_bytes(), str(file.path)
-    codes = {code: text for _, (_, code, text, *_) in read_sheet(data, where, "Fillers").rows[1:]}
-    for _, (island, clause, distance, structure, number, text, *_) in read_sheet(data, where, "Stimuli").rows[1:]:
+    codes = {code: text for _, (_, code, text, *_) in read_sheet(file.path, "Fillers").rows[1:]}
+    for _, (island, clause, distance, structure, number, text, *_) in read_sheet(file.path, "Stimuli").rows[1:]:
         kind = island.casefold().split()[0]
         short = {"adjunct": "adj", "complex": "np", "subject": "sub", "whether": "whe", "wh": "wh"}[kind]
         cell = f"{'non' if structure.startswith('non') else 'isl'}.{'sh' if distance == 'Short' else 'lg'}"
@@ -87,25 +84,18 @@ def sprouse_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
             given[key].append((raters.number((subset, who)), rating, 1000 * int(survey) + int(order)))
         for code, judgments in given.items():
             item = _item(code, codes[code], subset, language, options)
-            ratings = (
-                Rating(item_id=item.item_id, side="good", rater=rater, value=float(value), scale="likert7", trial=order)
-                for rater, value, order in judgments
-                if value != "NA"
-            )
-            yield judged(item, ratings)
+            kept = ((rater, float(value), order) for rater, value, order in judgments if value != "NA")
+            yield judged(item, (rating_of(item, rater, value, "likert7", trial=order) for rater, value, order in kept))
 
 
 def _item(code: str, text: str, subset: str, language: str, options: BuildOptions) -> Item:
     matched = _CODE.fullmatch(code)
     dependency, island, structure, distance, number = matched.groups() if matched else ("filler", "", "", "", code)
     tidy = text.strip() if options.repair else text
-    return Item(
-        item_id=f"sprouse-2016/{subset}/{code}",
-        corpus="sprouse-2016",
-        subset=subset,
+    return item_of(
+        ("sprouse-2016", subset, code),
+        tidy,
         language=language,
-        task="sentence",
-        target_good=tidy,
         phenomenon=ISLANDS.get(island, "filler"),
         paradigm=f"{dependency} {island}" if island else None,
         pair_id=f"{dependency} {island} {number}".strip() if island else code,

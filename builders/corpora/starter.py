@@ -1,8 +1,4 @@
-"""The starter corpus: sentences written for pairbank, under its licence, to be useful before anything is downloaded.
-
-English minimal pairs (14 phenomena), plausibility pairs (a context and two final words), context pairs in the manner of
-EWoK (Ivanova et al. 2024), and concept-property pairs in the 18 languages of XCOMPS with its four negative types.
-"""
+"""The starter corpus: sentences written for pairbank, under its licence, to be useful before anything is downloaded."""
 
 from __future__ import annotations
 
@@ -24,9 +20,28 @@ NOTHING = dict.fromkeys((*CONCEPT_COLUMNS, "target_number"))
 def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield minimal pairs, plausibility pairs, context pairs, then concept pairs language by language."""
     if is_requested("minimal-pairs", options):
-        yield from _minimal_pairs(files[PAIRS])
+        for number, row in _rows(files[PAIRS], "phenomenon", "paradigm", "good", "bad"):
+            yield item_of(
+                ("starter", "minimal-pairs", number),
+                row["good"],
+                row["bad"],
+                phenomenon=row["phenomenon"],
+                paradigm=row["paradigm"],
+                extra=NOTHING,
+            )
     if is_requested("plausibility", options):
-        yield from _plausibility(files[PLAUSIBILITY])
+        for number, row in _rows(files[PLAUSIBILITY], "category", "context", "good", "bad"):
+            yield item_of(
+                ("starter", "plausibility", number),
+                row["good"],
+                row["bad"],
+                task="continuation_pair",
+                phenomenon="plausibility",
+                paradigm=row["category"],
+                context_good=row["context"],
+                context_bad=row["context"],
+                extra=NOTHING,
+            )
     if is_requested("contexts", options):
         yield from _contexts(files[CONTEXTS])
     if is_requested("concepts", options):
@@ -34,38 +49,12 @@ def rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[It
             yield from _concepts(files[CONCEPTS[language]], language)
 
 
-def _minimal_pairs(file: LocatedFile) -> Iterator[Item]:
-    table = read_delimited(file.path, ("phenomenon", "paradigm", "good", "bad"), delimiter="\t")
-    for number, (_, row) in enumerate(table, 1):
-        yield item_of(
-            ("starter", "minimal-pairs", number),
-            row["good"],
-            row["bad"],
-            phenomenon=row["phenomenon"],
-            paradigm=row["paradigm"],
-            extra=NOTHING,
-        )
-
-
-def _plausibility(file: LocatedFile) -> Iterator[Item]:
-    table = read_delimited(file.path, ("category", "context", "good", "bad"), delimiter="\t")
-    for number, (_, row) in enumerate(table, 1):
-        yield item_of(
-            ("starter", "plausibility", number),
-            row["good"],
-            row["bad"],
-            task="continuation_pair",
-            phenomenon="plausibility",
-            paradigm=row["category"],
-            context_good=row["context"],
-            context_bad=row["context"],
-            extra=NOTHING,
-        )
+def _rows(file: LocatedFile, *columns: str) -> Iterator[tuple[int, dict[str, str]]]:
+    return enumerate((row for _, row in read_delimited(file.path, columns, delimiter="\t")), 1)
 
 
 def _contexts(file: LocatedFile) -> Iterator[Item]:
-    needed = ("domain", "context_1", "context_2", "target_1", "target_2")
-    for number, (_, row) in enumerate(read_delimited(file.path, needed, delimiter="\t"), 1):
+    for number, row in _rows(file, "domain", "context_1", "context_2", "target_1", "target_2"):
         for target, other in ((1, 2), (2, 1)):
             yield item_of(
                 ("starter", "contexts", f"{number}-t{target}"),
@@ -82,8 +71,7 @@ def _contexts(file: LocatedFile) -> Iterator[Item]:
 
 
 def _concepts(file: LocatedFile, language: str) -> Iterator[Item]:
-    needed = ("item", *CONCEPT_COLUMNS, "sentence_good", "sentence_bad")
-    for _, row in read_delimited(file.path, needed, delimiter="\t"):
+    for _, row in _rows(file, "item", *CONCEPT_COLUMNS, "sentence_good", "sentence_bad"):
         yield item_of(
             ("starter", "concepts", f"{language}-{row['item']}"),
             row["sentence_good"],

@@ -95,7 +95,9 @@ def syntaxgym_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> I
 def _pairs(suite: str, text: str, where: str, n_before: int) -> Iterator[Item]:
     phenomenon, contrasts = SUITES[suite]
     sentences = _sentences(text, where)
-    sampled = _sample(len(sentences) * len(contrasts))
+    # what `DataFrame.sample(n=15, random_state=1111)` draws
+    n_pairs, draw = len(sentences) * len(contrasts), np.random.RandomState(SAMPLE_SEED)
+    sampled = frozenset(draw.choice(n_pairs, size=min(SAMPLE_SIZE, n_pairs), replace=False).tolist())
     index = 0
     for item_number, by_condition in sorted(sentences.items()):
         for good, bad in contrasts:
@@ -148,12 +150,6 @@ def join_regions(contents: list[str]) -> str:
     return sentence.replace(" ,", ",").replace(" .", ".")
 
 
-def _sample(n_pairs: int) -> frozenset[int]:
-    """Return which of a suite's pairs Hu & Levy drew: what `DataFrame.sample(n=15, random_state=1111)` draws."""
-    draw = np.random.RandomState(SAMPLE_SEED)
-    return frozenset(draw.choice(n_pairs, size=min(SAMPLE_SIZE, n_pairs), replace=False).tolist())
-
-
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """What the suites of one folder have in common."""
@@ -199,53 +195,49 @@ KINDS = {
 
 
 def mandarin_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the sentences suite by suite, an item's conditions side by side, written without spaces.
+    """Yield the sentences suite by suite, an item's conditions side by side, written without spaces, in three regions.
 
-    Three regions: what precedes the critical words, these, and the rest. Which words are critical, and whose surprisal
-    must be higher, is what the authors' notebook computes.
+    Which words are critical, and whose surprisal must be higher, is what the authors' notebook computes.
     """
     for suite, name in SYNTAXGYM_MANDARIN.subset_files.items():
-        if is_requested(suite, options):
-            yield from _mandarin_sentences(files[str(name)], suite, KINDS[str(name).split("/", 1)[0]])
-
-
-def _mandarin_sentences(file: LocatedFile, suite: str, kind: _Kind) -> Iterator[Item]:
-    lines = decode(file.path.read_bytes(), str(file.path)).splitlines()
-    if len(lines) % len(kind.conditions):
-        raise CorpusError(
-            f"{file.path}: {len(lines)} lines, expected {len(kind.conditions)} per item; get the file again"
-        )
-    shared = {
-        "region_names": json.dumps(REGIONS),
-        "formulas": json.dumps([f"({_CRITICAL};%{high}%) > ({_CRITICAL};%{low}%)" for high, low in kind.higher]),
-    }
-    for place, line in enumerate(lines):
-        number, condition = place // len(kind.conditions) + 1, kind.conditions[place % len(kind.conditions)]
-        contents = kind.regions(line.split(), f"{file.path}, row {place + 1}")
-        ends = (0, *(len("".join(contents[:n])) for n in range(1, len(contents) + 1)))
-        yield item_of(
-            ("syntaxgym-mandarin", suite, f"{number}-{condition}"),
-            "".join(contents),
-            language="zh",
-            phenomenon=kind.phenomenon,
-            paradigm=suite,
-            pair_id=str(number),
-            extra={
-                "item_number": number,
-                "condition": condition,
-                "words": line,
-                "regions": json.dumps(contents, ensure_ascii=False),
-                "region_spans": json.dumps(list(pairwise(ends))),
-                **shared,
-            },
-        )
+        if not is_requested(suite, options):
+            continue
+        file, kind = files[str(name)], KINDS[str(name).split("/", 1)[0]]
+        lines = decode(file.path.read_bytes(), str(file.path)).splitlines()
+        if len(lines) % len(kind.conditions):
+            raise CorpusError(
+                f"{file.path}: {len(lines)} lines, expected {len(kind.conditions)} per item; get the file again"
+            )
+        shared = {
+            "region_names": json.dumps(REGIONS),
+            "formulas": json.dumps([f"({_CRITICAL};%{high}%) > ({_CRITICAL};%{low}%)" for high, low in kind.higher]),
+        }
+        for place, line in enumerate(lines):
+            number, condition = place // len(kind.conditions) + 1, kind.conditions[place % len(kind.conditions)]
+            contents = kind.regions(line.split(), f"{file.path}, row {place + 1}")
+            ends = (0, *(len("".join(contents[:n])) for n in range(1, len(contents) + 1)))
+            yield item_of(
+                ("syntaxgym-mandarin", suite, f"{number}-{condition}"),
+                "".join(contents),
+                language="zh",
+                phenomenon=kind.phenomenon,
+                paradigm=suite,
+                pair_id=str(number),
+                extra={
+                    "item_number": number,
+                    "condition": condition,
+                    "words": line,
+                    "regions": json.dumps(contents, ensure_ascii=False),
+                    "region_spans": json.dumps(list(pairwise(ends))),
+                    **shared,
+                },
+            )
 
 
 def suite_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
-    """Yield the sentences suite by suite, an item's conditions side by side, with what the predictions need.
+    """Yield the sentences suite by suite, an item's conditions side by side, with their regions and the formulas.
 
-    That is: its regions, the characters of each in the sentence, and the formulas. They compare sums of surprisals
-    over regions of conditions, `(6;%np_match%)`: differences of differences among them.
+    Formulas compare sums of surprisals over regions of conditions, `(6;%np_match%)`: differences of differences too.
     """
     path = files[SYNTAXGYM_ARCHIVE].path
 

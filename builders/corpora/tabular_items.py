@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from pairbank.builders.corpora.cells import SIDES, check_on_scale, count_in, label_in, number_in, sentence_in
-from pairbank.builders.corpora.column_map import ShapedRow
+from pairbank.builders.corpora.column_map import ColumnMap, ShapedRow
 from pairbank.builders.corpora.marks import MarkedRowError, Marks, is_turned, mark_before
 from pairbank.builders.schema.columns import COLUMNS, TASKS, Item, Scalar, Task
 from pairbank.builders.schema.language_tags import language_tag
@@ -83,11 +83,10 @@ class TabularOptions:
     fixed: Mapping[str, str] = field(default_factory=dict)
     table: Table | None = None
     """The file's table, where it is results of a program (`results`)."""
-    decimal_commas: bool = False
-    """Whether `6,4` is a number (files that are not separated by commas)."""
 
 
 _NO_OPTIONS = TabularOptions()
+_NO_MAP = ColumnMap()
 
 
 def tidy_item(item: Item) -> Item:
@@ -164,12 +163,13 @@ def mapped_item(
     where: str,
     *,
     corpus: str,
-    names: Mapping[str, str] = _NOTHING,
+    column_map: ColumnMap = _NO_MAP,
     extra: Mapping[str, Scalar] = _NOTHING,
     options: TabularOptions = _NO_OPTIONS,
 ) -> Item:
     """Return the item of what a map makes of a row, its label among the corpus's own columns."""
     cells = shaped.cells
+    names = column_map.columns if column_map.inferred else {}
     named = {name: name for name in cells} | dict(names)
     texts = {
         name: (sentence_in if name in SENTENCES else label_in)(cell, where, named[name]) for name, cell in cells.items()
@@ -183,7 +183,7 @@ def mapped_item(
     context = texts.get("context_good") or ""
     subset = texts.get("subset") or "all"
     ratings = {
-        name: number_in(texts.get(name), where, named.get(name, name), with_commas=options.decimal_commas)
+        name: number_in(texts.get(name), where, named.get(name, name), with_commas=column_map.with_commas)
         for name in RATINGS
     }
     for name, value in ratings.items():
@@ -191,12 +191,19 @@ def mapped_item(
     is_rated = any(value is not None for value in ratings.values())
     usual_task = "sentence" if one_sided else "continuation_pair" if context else "sentence_pair"
     context_bad = texts["context_bad"] if texts.get("context_bad") is not None else None if one_sided else context
+    task = texts.get("task") or options.task or usual_task
+    if task not in TASKS:
+        raise CorpusError(f"{where}: {unknown_name('task', task, TASKS)}")
+    try:
+        language = language_tag(texts.get("language") or options.language or DEFAULT_LANGUAGE)
+    except UnknownNameError as error:
+        raise CorpusError(f"{where}: {error}") from error
     return Item(
         item_id=ids(subset, (context, texts["target_good"] or "", context_bad, texts.get("target_bad"))),
         corpus=corpus,
         subset=subset,
-        language=_language(texts.get("language") or options.language or DEFAULT_LANGUAGE, where),
-        task=_task(texts.get("task") or options.task or usual_task, where),
+        language=language,
+        task=task,
         context_good=context,
         target_good=texts["target_good"] or "",
         context_bad=context_bad,
@@ -213,19 +220,6 @@ def mapped_item(
     )
 
 
-def _language(text: str, where: str) -> str:
-    try:
-        return language_tag(text)
-    except UnknownNameError as error:
-        raise CorpusError(f"{where}: {error}") from error
-
-
-def _task(text: str, where: str) -> Task:
-    if text not in TASKS:
-        raise CorpusError(f"{where}: {unknown_name('task', text, TASKS)}")
-    return text
-
-
 def _without_marks(cells: dict[str, str | None], where: str, marks: Marks, *, one_sided: bool) -> tuple[str, ...]:
     """Take marks off both sides in place, or exchange the sides where marks decide; return the flag that says so."""
     results = {name: mark for name in SIDES if (mark := mark_before(cells.get(name) or ""))}
@@ -237,13 +231,8 @@ def _without_marks(cells: dict[str, str | None], where: str, marks: Marks, *, on
     for name, mark in results.items():
         cells[name] = (cells[name] or "")[len(mark) :]
     if marks == "decide" and "target_good" in results:
-        _exchange(cells)
+        stems = ["target", *(["context"] if "context_bad" in cells else []), "human"]
+        for good, bad in ((f"{stem}_good", f"{stem}_bad") for stem in stems):
+            if good in cells or bad in cells:
+                cells[good], cells[bad] = cells.get(bad), cells.get(good)
     return (STRIPPED,)
-
-
-def _exchange(cells: dict[str, str | None]) -> None:
-    stems = ["target", *(["context"] if "context_bad" in cells else []), "human"]
-    for stem in stems:
-        good, bad = f"{stem}_good", f"{stem}_bad"
-        if good in cells or bad in cells:
-            cells[good], cells[bad] = cells.get(bad), cells.get(good)

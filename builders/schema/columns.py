@@ -1,14 +1,10 @@
-"""The shared schema: what one row of any corpus holds.
-
-One row is one choice between a better (`good`) and a worse (`bad`) alternative; the score of a side is
-log P(target | context). The columns of `COLUMNS` are followed by one more, `flags`: why a row needs care.
-"""
+"""The shared schema: a row is one choice between a better and a worse side, scored by log P(target | context)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 IDENTICAL_SIDES = "identical_sides"
 """Flag: both sides are the same string; no choice can be scored."""
@@ -25,14 +21,7 @@ NO_TRUTH = "no_truth"
 Task = Literal["sentence_pair", "continuation_pair", "concept_pair", "context_pair", "word_prediction", "sentence"]
 Scalar = str | float | int | bool | None
 ColumnType = Literal["string", "int32", "float32", "float64", "bool"]
-TASKS: tuple[Task, ...] = (
-    "sentence_pair",
-    "continuation_pair",
-    "concept_pair",
-    "context_pair",
-    "word_prediction",
-    "sentence",
-)
+TASKS: tuple[Task, ...] = get_args(Task)
 ONE_SIDED_TASKS: tuple[Task, ...] = ("word_prediction", "sentence")
 
 

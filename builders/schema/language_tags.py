@@ -1,8 +1,4 @@
-"""Language tags as the schema has them, BCP-47 in CLDR's form, and what their scripts put between words.
-
-In: `zh_CN`, `cmn`, `zho`, `en_US`, `jpn`. Out: `zh-CN`, `zh`, `zh`, `en-US`, `ja`; a separator. The library langcodes
-knows the tags (RFC 5646, the IANA registry of subtags, CLDR's aliases); what is no tag is an error with the nearest.
-"""
+"""Language tags as the schema has them, BCP-47 in CLDR's form (`zh` of `cmn`), and what is put between words."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""What a reader of two sides does not see and a tokenizer does: in, the texts of an item; out, flags.
-
-Accents composed on one side and decomposed on the other, white space and invisible characters on one side only,
-letters of another script that look the same, quotes of two kinds, a full stop on one side: log P then measures
-the encoding. Nothing is changed unless a user asks for it (`tidied`).
-"""
+"""What a reader of two sides does not see and a tokenizer does: texts in, flags out."""
 
 from __future__ import annotations
 
@@ -11,8 +6,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from pairbank.builders.schema.columns import DUPLICATE_PAIR, NOT_NFC
 
@@ -39,8 +34,7 @@ LOOKALIKES: Mapping[str, str] = dict(
 LOOK_THE_SAME, REVERSED_PAIR = "look_the_same", "reversed_pair"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
+class Unseen(NamedTuple):
     """One kind of difference that a reader does not see."""
 
     flag: str
@@ -48,7 +42,6 @@ class Unseen:
     differ: Callable[[str, str], bool]
     """Of the better and the worse side; of a single sentence, both are the same text."""
     of_sentences: bool = False
-    """Whether it says something only of whole sentences."""
 
 
 def flags_of(good: str, bad: str, *, whole: bool) -> Iterator[str]:
@@ -153,10 +146,6 @@ def _quotes_differ(good: str, bad: str) -> bool:
     return False
 
 
-def _has_markup(good: str, bad: str) -> bool:
-    return bool(MARKUP.search(good) or MARKUP.search(bad))
-
-
 def _is_mojibake(good: str, bad: str) -> bool:
     texts = [text for text in (good, bad) if not text.isascii()]
     if not texts:
@@ -168,40 +157,30 @@ def _is_mojibake(good: str, bad: str) -> bool:
 
 UNSEEN: Sequence[Unseen] = (
     Unseen(
-        flag="normalisation_differs",
-        meaning="accents are composed (NFC) on one side and decomposed on the other",
-        differ=_normalisation_differs,
+        "normalisation_differs",
+        "accents are composed (NFC) on one side and decomposed on the other",
+        _normalisation_differs,
     ),
     Unseen(
-        flag="white_space_differs",
-        meaning="white space at an end, doubled, or of a rare kind is on one side only",
-        differ=lambda good, bad: Counter(WHITE_SPACE.findall(good)) != Counter(WHITE_SPACE.findall(bad)),
+        "white_space_differs",
+        "white space at an end, doubled, or of a rare kind is on one side only",
+        lambda good, bad: Counter(WHITE_SPACE.findall(good)) != Counter(WHITE_SPACE.findall(bad)),
     ),
+    Unseen("invisible_differ", "zero-width, soft or direction characters are on one side only", _invisible_differ),
+    Unseen("lookalikes_differ", "one side has letters of another script that look like Latin ones", _lookalikes_differ),
+    Unseen("quotes_differ", "the sides have quotes or apostrophes of two kinds", _quotes_differ),
     Unseen(
-        flag="invisible_differ",
-        meaning="zero-width, soft or direction characters are on one side only",
-        differ=_invisible_differ,
-    ),
-    Unseen(
-        flag="lookalikes_differ",
-        meaning="one side has letters of another script that look like Latin ones",
-        differ=_lookalikes_differ,
-    ),
-    Unseen(flag="quotes_differ", meaning="the sides have quotes or apostrophes of two kinds", differ=_quotes_differ),
-    Unseen(
-        flag="final_stop_differs",
-        meaning="one side ends in a full stop (or ! or ?) and the other does not",
-        differ=lambda good, bad: bool(FINAL_STOP.search(good)) != bool(FINAL_STOP.search(bad)),
+        "final_stop_differs",
+        "one side ends in a full stop (or ! or ?) and the other does not",
+        lambda good, bad: bool(FINAL_STOP.search(good)) != bool(FINAL_STOP.search(bad)),
         of_sentences=True,
     ),
     Unseen(
-        flag="markup", meaning="a text has an entity, a tag or a percent escape (&amp;, <i>, %2C)", differ=_has_markup
+        "markup",
+        "a text has an entity, a tag or a percent escape (&amp;, <i>, %2C)",
+        lambda good, bad: bool(MARKUP.search(good) or MARKUP.search(bad)),
     ),
-    Unseen(
-        flag="mojibake",
-        meaning="a text was decoded with another encoding than it was written in (Ã¼ for ü)",
-        differ=_is_mojibake,
-    ),
+    Unseen("mojibake", "a text was decoded with another encoding than it was written in (Ã¼ for ü)", _is_mojibake),
 )
 UNSEEN_FLAGS: Mapping[str, str] = {kind.flag: kind.meaning for kind in UNSEEN} | {
     LOOK_THE_SAME: "the sides differ only in what a reader does not see",

@@ -1,19 +1,15 @@
-"""Whether rows keep to the shared schema: in, items; out, everything that is wrong with them, each with its remedy.
-
-Items of public corpora that are known to be faulty (`data/errata.toml`) get a flag: pairs whose two sides are those
-that were reported, in any corpus that the list names. Nothing is left out; reports give accuracies with and without.
-"""
+"""Whether rows keep to the shared schema: in, items; out, everything that is wrong with them, each with its remedy."""
 
 from __future__ import annotations
 
 import math
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Literal
 
 from pairbank.builders.schema.columns import (
@@ -58,18 +54,17 @@ class Problem:
 def problems_of(item: Item, extra: Sequence[Column] = ()) -> Iterator[Problem]:
     """Yield everything wrong with one item by itself (uniqueness is `Validator`'s business)."""
     shared = {column.name: getattr(item, column.name) for column in COLUMNS}
-    for name, got, expected in (
-        *_type_problems(COLUMNS, shared),
-        *_content_problems(item),
-        *_extra_problems(item.extra, extra),
-    ):
+    of_extra = _type_problems(extra, item.extra)
+    for name, got, expected in (*_type_problems(COLUMNS, shared), *_content_problems(item), *of_extra):
         yield Problem(item_id=str(item.item_id or "(no id)"), field=name, got=repr(got), expected=expected)
 
 
 def _type_problems(columns: Sequence[Column], values: Mapping[str, Scalar]) -> Iterator[_Found]:
+    for name in sorted(values.keys() ^ {column.name for column in columns}):
+        yield name, "present" if name in values else "absent", "exactly the declared extra columns"
     for column in columns:
         value = values.get(column.name)
-        if value is None and not column.nullable:
+        if value is None and column.name in values and not column.nullable:
             yield column.name, None, "a value"
         elif value is not None and not _fits(value, column.type):
             yield column.name, value, f"a {column.type}"
@@ -109,12 +104,6 @@ def _other_tag(language: object) -> str:
     return "" if standard == language else standard
 
 
-def _extra_problems(values: Mapping[str, Scalar], extra: Sequence[Column]) -> Iterator[_Found]:
-    for name in sorted(values.keys() ^ {column.name for column in extra}):
-        yield name, "present" if name in values else "absent", "exactly the declared extra columns"
-    yield from _type_problems([column for column in extra if column.name in values], values)
-
-
 def _fits(value: object, kind: ColumnType) -> bool:
     if kind == "string":
         return isinstance(value, str)
@@ -143,11 +132,10 @@ def _is_blank(text: str) -> bool:
 
 
 class Validator:
-    """Watches the items of a corpus go by and, at the end, reports *all* problems at once.
+    """Watches the items of a corpus go by and, at the end, reports *all* problems at once; memory: one hash per row.
 
-    It also raises the flags that need no code of the corpus: identical sides, a repeated pair, a pair that is known
-    to be faulty, text that is not NFC; of a user's `own` items also what a reader does not see (of published corpora
-    the section `audit` says it: their rows stay those of their version). Memory: one hash per row.
+    Of a user's `own` items it also flags what a reader does not see (of published corpora the section `audit` says it:
+    their rows stay those of their version).
     """
 
     def __init__(self, corpus: str, extra: Sequence[Column] = (), *, own: bool = False, shown: int = 20) -> None:
@@ -200,24 +188,16 @@ class Validator:
             results.append(DUPLICATE_PAIR)
         self._pairs.add(key)
         if self._own:
-            results += self._unseen(texts, item.task)
+            good = item.context_good + item.target_good
+            bad = good if item.target_bad is None else (item.context_bad or "") + item.target_bad
+            results += flags_of(good, bad, whole=item.task == "sentence_pair")
+            if item.target_bad is not None and good != bad and hash((*texts[2:], *texts[:2])) in self._pairs:
+                results.append(REVERSED_PAIR)
         if self._faulty and digest_of(item.target_good, item.target_bad or "") in self._faulty:
             results.append(KNOWN_ERROR)
         if any(text is not None and not unicodedata.is_normalized("NFC", text) for text in texts):
             results.append(NOT_NFC)
-        return item if len(results) == len(item.flags) else _with_flags(item, results)
-
-    def _unseen(self, texts: tuple[str, str, str | None, str | None], task: str) -> Iterator[str]:
-        good = texts[0] + texts[1]
-        bad = good if texts[3] is None else (texts[2] or "") + texts[3]
-        yield from flags_of(good, bad, whole=task == "sentence_pair")
-        if texts[3] is not None and good != bad and hash((*texts[2:], *texts[:2])) in self._pairs:
-            yield REVERSED_PAIR
-
-
-def _with_flags(item: Item, flags: Sequence[str]) -> Item:
-    values = {f.name: getattr(item, f.name) for f in fields(item)}
-    return Item(**(values | {"flags": tuple(dict.fromkeys(flags))}))
+        return item if len(results) == len(item.flags) else replace(item, flags=tuple(dict.fromkeys(results)))
 
 
 class Erratum(Declaration):
@@ -228,23 +208,17 @@ class Erratum(Declaration):
     """Where the items occur; their ids are those of the first one."""
     kind: Literal["ungrammatical_good", "identical_sides"]
     fault: str
-    """What is wrong, in a sentence."""
     source: str
-    """Where it was reported."""
     rule: str
     """How the items were found in the corpus's files."""
     items: Mapping[str, str]
     """Id -> the first digits of the sha256 of both sides, a line each."""
 
 
-class _File(Declaration):
-    errata: tuple[Erratum, ...]
-
-
 @cache
 def errata() -> tuple[Erratum, ...]:
-    with resources.as_file(resources.files("pairbank.builders") / "data" / _FILE) as path:
-        return _File.load(Path(path), error=CorpusError).errata
+    text = (resources.files("pairbank.builders") / "data" / _FILE).read_text(encoding="utf-8")
+    return tuple(Erratum.of(x, where=_FILE, error=CorpusError) for x in tomllib.loads(text)["errata"])
 
 
 @cache

@@ -1,7 +1,6 @@
 """Downloads: one pinned file from its address to a path; resumable, retried, checked, with progress.
 
-What has arrived is in `<name>.part` beside the path: after a cut or a kill the next call asks only for the rest
-(HTTP Range). Hosts can be replaced by mirrors: `PAIRBANK_GITHUB_RAW`, `HF_ENDPOINT`.
+What has arrived is in `<name>.part`: the next call asks only for the rest (HTTP Range). Mirrors: `MIRRORS`.
 """
 
 from __future__ import annotations
@@ -23,6 +22,8 @@ from pairbank.files import sha256_of_file
 logger = logging.getLogger(__name__)
 CHUNK_BYTES = 1 << 20
 TIMEOUT_S = 60
+TRIES, FIRST_WAIT_S = 4, 0.5
+"""How often a cut or refused transfer is taken up again, and the first wait, which then doubles."""
 GITHUB_RAW = "https://raw.githubusercontent.com"
 MIRRORS = {GITHUB_RAW: "PAIRBANK_GITHUB_RAW", "https://huggingface.co": "HF_ENDPOINT"}
 """Host -> the environment variable that names another one with the same paths."""
@@ -39,18 +40,6 @@ class DownloadProgress:
 
 
 Progress = Callable[[DownloadProgress], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How often a cut or refused transfer is taken up again, and the first wait, which then doubles."""
-
-    tries: int = 4
-    wait_s: float = 0.5
-
-
-class _CutError(Exception):
-    """The connection ended before all announced bytes came."""
 
 
 def mirrored(url: str) -> str:
@@ -77,7 +66,6 @@ def download(
     corpus: str,
     remedy: str,
     progress: Progress | None = None,
-    patience: Patience = Patience(),
 ) -> None:
     """Bring one pinned file to `path`; nothing is done where it is there already."""
     from filelock import FileLock
@@ -95,7 +83,7 @@ def download(
                 break
             if from_zero:
                 part.unlink(missing_ok=True)
-            if reason := _receive(address, part, path.name, progress=progress, patience=patience):
+            if reason := _receive(address, part, path.name, progress):
                 raise CorpusFileNotFoundError(f"corpus {corpus!r}: cannot download {address} ({reason}); {remedy}")
             digest = sha256_of_file(part)
         if sha256 not in ("", digest):
@@ -107,10 +95,10 @@ def download(
         part.replace(path)
 
 
-def _receive(url: str, part: Path, name: str, *, progress: Progress | None, patience: Patience) -> str:
-    """Fill `part` up to the announced length, over as many connections as patience allows."""
+def _receive(url: str, part: Path, name: str, progress: Progress | None) -> str:
+    """Fill `part` up to the announced length, over several connections; return why that failed, "" if it did not."""
     reason = ""
-    for attempt in range(1, patience.tries + 1):
+    for attempt in range(1, TRIES + 1):
         try:
             _receive_once(url, part, name, progress)
         except urllib.error.HTTPError as error:
@@ -124,14 +112,14 @@ def _receive(url: str, part: Path, name: str, *, progress: Progress | None, pati
             reason = str(error.reason)
             if isinstance(error.reason, socket.gaierror):
                 return f"no connection: {reason}"
-        except (TimeoutError, ConnectionError, http.client.HTTPException, _CutError) as error:
+        except (TimeoutError, ConnectionError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
         else:
             return ""
-        logger.info("%s: %s (try %d of %d)", url, reason, attempt, patience.tries)
-        if attempt < patience.tries:
-            time.sleep(patience.wait_s * 2 ** (attempt - 1))
-    return f"{reason}, {patience.tries} tries; what came is kept, so the next call goes on from there"
+        logger.info("%s: %s (try %d of %d)", url, reason, attempt, TRIES)
+        if attempt < TRIES:
+            time.sleep(FIRST_WAIT_S * 2 ** (attempt - 1))
+    return f"{reason}, {TRIES} tries; what came is kept, so the next call goes on from there"
 
 
 def _receive_once(url: str, part: Path, name: str, progress: Progress | None) -> None:
@@ -151,4 +139,4 @@ def _receive_once(url: str, part: Path, name: str, progress: Progress | None) ->
                 if progress is not None:
                     progress(DownloadProgress(name=name, done_bytes=done, total_bytes=total))
     if total is not None and done < total:
-        raise _CutError(f"the connection ended after {done:,} of {total:,} bytes")
+        raise ConnectionError(f"the connection ended after {done:,} of {total:,} bytes")

@@ -1,27 +1,17 @@
-"""How a table is written down, where its user or a column map says so; and reading it strictly, from bytes.
-
-In: the bytes of a table in one of `FORMATS` and a `TableFormat`. Out: (line or row number, row), each row a mapping
-from column to cell. Nothing is guessed: what a format does not say is UTF-8, with a header and the suffix's delimiter.
-"""
+"""How a table is written down, where a map says so, and reading it strictly, from bytes; nothing is guessed."""
 
 from __future__ import annotations
 
 import io
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from pairbank.builders.sources.readers import (
-    check_width,
-    decode,
-    json_object,
-    parsed_json,
-    records,
-)
+from pairbank.builders.sources.readers import decode, named_rows, parsed_json, read_json_lines, records
 from pairbank.builders.sources.sheets import read_sheet
+from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError
 
 FORMATS = (".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".pickle")
@@ -30,29 +20,22 @@ REPAIRS = "repairs:flags"
 """Key of a row that holds the flags of its repairs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
+class Repair(Declaration):
     """A fault of a text file that makes a line unreadable: what is replaced, and the flag of its row."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     find: str
     put: str
     flag: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableFormat:
+class TableFormat(Declaration):
     """How a table is written down; an empty value is not stated."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     encoding: str | None = None
     delimiter: Annotated[str, Field(max_length=1)] = ""
     quotes: bool = True
     """False: a quotation mark is a character like any other."""
     header: tuple[str, ...] = ()
-    """Names of the columns of a file that has no header line."""
     sheet: str | None = None
     """Of a workbook with several."""
     hidden: bool = False
@@ -70,7 +53,7 @@ NOTHING_SAID = TableFormat()
 def table_rows_of(data: bytes, suffix: str, how: TableFormat, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line or row number, row) of a table."""
     if suffix == ".xlsx":
-        rows = read_sheet(data, where, how.sheet, hidden=how.hidden).rows
+        rows = read_sheet(data, how.sheet, hidden=how.hidden, where=where).rows
         yield from _with_header(padded(iter(rows), how.header), how, where)
         return
     if suffix == ".pickle":
@@ -78,8 +61,7 @@ def table_rows_of(data: bytes, suffix: str, how: TableFormat, where: str) -> Ite
         return
     text = decode(data, where, how.encoding or "utf-8-sig")
     if suffix == ".jsonl":
-        lines = (pair for pair in enumerate(text.split("\n"), 1) if pair[1].strip())
-        yield from ((number, json_object(line, f"{where}, row {number}")) for number, line in lines)
+        yield from read_json_lines(text.split("\n"), where=where)
     elif suffix == ".json":
         yield from json_rows(text, where)
     else:
@@ -136,11 +118,8 @@ def json_rows(text: str, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _delimited(text: str, delimiter: str, how: TableFormat, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
     flags: dict[int, list[str]] = {}
-    lines: Iterable[str] = io.StringIO(text, newline="")
-    if how.repairs:
-        lines = repaired(lines, how.repairs, flags)
-    result = records(lines, where=where, delimiter=delimiter, quotes=how.quotes)
-    for number, row in _with_header(result, how, where):
+    lines = repaired(io.StringIO(text, newline=""), how.repairs, flags)
+    for number, row in _with_header(records(lines, where=where, delimiter=delimiter, quotes=how.quotes), how, where):
         yield number, row | ({REPAIRS: flags[number]} if number in flags else {})
 
 
@@ -158,14 +137,9 @@ def repaired(lines: Iterable[str], repairs: Sequence[Repair], flags: dict[int, l
 def _with_header(
     rows: Iterator[tuple[int, list[str]]], how: TableFormat, where: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield rows by the names of their columns; cells of a column without a name must be empty."""
     names = list(how.header) or next(rows, (0, []))[1]
     if not names:
         raise CorpusError(f"{where}: empty file; expected a header and at least one row")
     if repeated := sorted({name for name in names if name and names.count(name) > 1}):
         raise CorpusError(f"{where}: column {repeated[0]!r} occurs {names.count(repeated[0])} times in the header")
-    for number, cells in rows:
-        if not cells:
-            continue
-        check_width(cells, names, f"{where}, row {number}", how.delimiter or ",")
-        yield number, dict(zip(names, cells, strict=True))
+    yield from named_rows(rows, names, where=where, delimiter=how.delimiter or ",")

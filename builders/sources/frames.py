@@ -1,7 +1,4 @@
-"""Where a table begins in its file: what programs write above and beside it is told apart from its rows.
-
-That may be a title, comments, a column of row numbers, or further header rows of survey software; each gives a note.
-"""
+"""Where a table begins in its file: what programs write above and beside it is told apart from its rows."""
 
 from __future__ import annotations
 
@@ -10,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 Records = Sequence[tuple[int, list[str]]]
-"""(number, cells) of the first records."""
 COMMENT = "#"
 _COLUMNS_BELOW = "# Columns below this comment are as follows"
 _COLUMN = re.compile(r"#\s*(\d+)\.\s*(.+?)\.?\s*")
-_QUALTRICS = '"ImportId"'
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 ELEMENT, OWN_LOG = "PennElementType", "PennController"
 """Of PCIbex: the column that says what a row is of, and its value for what the experiment itself logs."""
@@ -29,7 +24,6 @@ class Frame:
     header: tuple[str, ...] = ()
     """"" where a column has no name; () = no header was found."""
     n_before: int = 0
-    """Records before the first row."""
     notes: tuple[str, ...] = ()
     has_index: bool = False
     """Whether the first column holds row numbers or names, and is no column of the table."""
@@ -50,7 +44,13 @@ def frame_of(records: Records, stated: Sequence[str] = ()) -> Frame:
     if stated:
         return Frame(header=tuple(stated))
     if any(cells and cells[0].startswith(_COLUMNS_BELOW) for _, cells in records):
-        return _pcibex(records)
+        names: tuple[str, ...] = ()
+        for _, cells in records:
+            if cells and not cells[0].startswith(COMMENT):
+                notes_of = ("results of PCIbex: columns as its comments name them; %2C is a comma",)
+                return Frame(header=names, notes=notes_of, is_pcibex=True)
+            names = with_comment(names, ",".join(cells))
+        return NO_FRAME
     place = _header_place(records)
     if place is None:
         return NO_FRAME
@@ -58,12 +58,16 @@ def frame_of(records: Records, stated: Sequence[str] = ()) -> Frame:
     notes = [f"rows above the header left out (the header is in row {number})"] if place else []
     header, rows = list(cells), records[place + 1 :]
     n_before, questions = place + 1, tuple[tuple[str, str], ...]()
-    if len(rows) > 1 and _is_qualtrics(rows[1][1]):
+    ids = [cell for cell in rows[1][1] if cell.strip()] if len(rows) > 1 else []
+    if ids and all('"ImportId"' in cell for cell in ids):
         notes.append(f"Qualtrics: rows {rows[0][0]} and {rows[1][0]} are the questions' texts and ids, no answers")
         questions = tuple(zip(rows[0][1], rows[1][1], strict=False))
         rows, n_before = rows[2:], n_before + 2
     filled = [cells for _, cells in rows if any(cell.strip() for cell in cells)]
-    if len(header) > 1 and _is_one_short(header, filled):
+    # R's `write.table` puts names before its rows, and none before the header
+    is_wide = len(filled) > 1 and all(len(cells) == len(header) + 1 for cells in filled)
+    is_wide = is_wide and not any(cells[1].startswith(" ") for cells in filled)
+    if len(header) > 1 and is_wide and _has_index(["", *header], filled):
         header.insert(0, "")
         notes.append("the header is one name short: the first column is taken for row names and left out")
     has_index = _has_index(header, filled)
@@ -96,34 +100,12 @@ def _header_place(records: Records) -> int | None:
     return first
 
 
-def _is_qualtrics(cells: Sequence[str]) -> bool:
-    filled = [cell for cell in cells if cell.strip()]
-    return bool(filled) and all(_QUALTRICS in cell for cell in filled)
-
-
-def _is_one_short(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether all of several rows begin with a name that the header lacks, as R's `write.table` has it."""
-    is_wide = len(rows) > 1 and all(len(cells) == len(header) + 1 for cells in rows)
-    return is_wide and _has_index(["", *header], rows) and not any(cells[1].startswith(" ") for cells in rows)
-
-
 def _has_index(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first of several columns has no name and a value of its own in each row, without spaces."""
     if len(header) < 2 or header[0].strip() or not all(name.strip() for name in header[1:]):
         return False
     values = [cells[0] for cells in rows if cells]
     return bool(values) and len(set(values)) == len(values) and not any(" " in value.strip() for value in values)
-
-
-def _pcibex(records: Records) -> Frame:
-    """Return the frame of the results of PCIbex: the comments above a row name its columns."""
-    names: tuple[str, ...] = ()
-    for _, cells in records:
-        if cells and not cells[0].startswith(COMMENT):
-            notes = ("results of PCIbex: columns as its comments name them; %2C is a comma",)
-            return Frame(header=names, notes=notes, is_pcibex=True)
-        names = with_comment(names, ",".join(cells))
-    return NO_FRAME
 
 
 def with_comment(names: tuple[str, ...], line: str) -> tuple[str, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import io
 import json
 import math
 import re
 import unicodedata
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,15 @@ Encodings of one byte per letter (Cyrillic, Greek …) are not among them: any t
 """
 
 
+def data_file(name: str) -> Path:
+    """Return the path of a file under `builders/data`."""
+    return Path(str(resources.files("pairbank.builders"))) / "data" / name
+
+
+def refuse(error: CorpusError) -> None:
+    raise error
+
+
 def encoding_of(path: Path, stated: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the codec that a text file is read with, and what is to be said about it; refuse what is no text."""
     with reading(path, CorpusError), path.open("rb") as handle:
@@ -80,15 +91,10 @@ def _doubt(path: Path, stated: str) -> str:
         return ""
     with reading(path, CorpusError):
         data = path.read_bytes()
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return ""
-    return (
-        ""
-        if data.isascii()
-        else f", though it is UTF-8: look whether its letters came out right, or leave {stated} out"
-    )
+    with contextlib.suppress(UnicodeDecodeError):
+        if data.decode("utf-8") and not data.isascii():
+            return f", though it is UTF-8: look whether its letters came out right, or leave {stated} out"
+    return ""
 
 
 def text_lines(path: Path, encoding: str, *, newline: str) -> Generator[str]:
@@ -163,7 +169,7 @@ def _as_cp1252(data: bytes, place: int) -> str:
 
 
 def read_delimited(
-    path: Path, required: Sequence[str], *, delimiter: str = ","
+    path: Path, required: Sequence[str] = (), *, delimiter: str = ","
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield (line number, row) of a CSV or TSV file with a header; rows must be as wide as it."""
     with reading(path, CorpusError):
@@ -184,7 +190,14 @@ def delimited(
             f"{where}, row 1: missing column(s) {', '.join(missing)}; found {', '.join(header)}; "
             "rename the columns in the header or map them"
         )
-    for number, cells in result:
+    yield from named_rows(result, header, where=where, delimiter=delimiter)
+
+
+def named_rows(
+    rows: Iterable[tuple[int, list[str]]], header: Sequence[str], *, where: str, delimiter: str
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield rows by the names of their columns, blank ones left out."""
+    for number, cells in rows:
         if cells:
             check_width(cells, header, f"{where}, row {number}", delimiter)
             yield number, dict(zip(header, cells, strict=True))
@@ -232,15 +245,20 @@ def read_rating(cell: str, where: str) -> float | None:
 
 
 def read_json_lines(
-    lines: Iterable[str], required: Sequence[str], *, where: str
+    lines: Iterable[str], required: Sequence[str] = (), *, where: str, bad_row: Callable[[CorpusError], None] = refuse
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of JSON lines with the required keys, blank lines left out."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        row = json_object(line, f"{where}, row {number}")
+        at = f"{where}, row {number}"
+        try:
+            row = json_object(line, at)
+        except CorpusError as error:
+            bad_row(error)
+            continue
         if missing := [key for key in required if key not in row]:
-            raise CorpusError(f"{where}, row {number}: missing field(s) {', '.join(missing)}; found {', '.join(row)}")
+            raise CorpusError(f"{at}: missing field(s) {', '.join(missing)}; found {', '.join(row)}")
         yield number, row
 
 

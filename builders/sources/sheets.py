@@ -1,19 +1,20 @@
 """Sheets of an .xlsx workbook to rows of text, as a spreadsheet shows them.
 
-Merged cells hold their value in all their rows; rows that are hidden, or struck through, are left out unless they are
-wanted. A number that Excel shows as a date is refused with its cell: 6.5 typed into a German Excel is the 6th of May.
-python-calamine reads the cells. What it cannot tell (errors, hidden rows, strokes) is read from the parts themselves.
+Merged cells hold their value in all their rows. A number that Excel shows as a date is refused: 6.5 typed into a German
+Excel is the 6th of May. What python-calamine cannot tell (errors, hidden rows, strokes) is read from the parts.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import io
 import re
 import xml.etree.ElementTree as ET
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pairbank.builders.sources.source import MAX_UNPACKED_BYTES
@@ -33,15 +34,17 @@ class Sheet:
     rows: tuple[tuple[int, list[str]], ...]
     """(row number, cells) of every row with a cell, in order."""
     n_hidden: int
-    """Rows that are left out because they are hidden."""
     n_struck: int
     """Rows that are left out because all their cells are struck through."""
 
 
-def read_sheet(data: bytes, where: str, sheet: str | None = None, *, hidden: bool = False) -> Sheet:
-    """Return one sheet of a workbook; `hidden`: with rows that are hidden or struck through."""
+def read_sheet(file: Path | bytes, sheet: str | None = None, *, hidden: bool = False, where: str = "") -> Sheet:
+    """Return one sheet of a workbook; `hidden`: with rows that are hidden or struck through; `where`: of bytes."""
     from python_calamine import CalamineError, CalamineWorkbook
 
+    where = where or str(file)
+    with reading(where, CorpusError):
+        data = file if isinstance(file, bytes) else file.read_bytes()
     with reading(where, CorpusError, saying=_NO_WORKBOOK, remedy=_REMEDY):
         parts = _Parts(data=data, where=where)
         paths = parts.sheets()
@@ -58,7 +61,10 @@ def read_sheet(data: bytes, where: str, sheet: str | None = None, *, hidden: boo
         cells = table.to_python(skip_empty_area=False)
     except (CalamineError, ValueError, OverflowError) as error:
         raise CorpusError(f"{where}: {_NO_WORKBOOK} ({error}); {_REMEDY}") from error
-    _fill_merged(cells, table.merged_cell_ranges or [])
+    for (first, column), (last, _) in table.merged_cell_ranges or []:
+        for row in cells[first + 1 : last + 1]:
+            if column < len(row):
+                row[column] = cells[first][column]
     numbered = ((number, row) for number, row in enumerate(cells, 1) if hidden or number not in left_out)
     rows = ((number, _texts(row, number, where)) for number, row in numbered)
     kinds = [] if hidden else [*left_out.values()]
@@ -69,13 +75,6 @@ def read_sheet(data: bytes, where: str, sheet: str | None = None, *, hidden: boo
         n_hidden=kinds.count("hidden"),
         n_struck=kinds.count("struck"),
     )
-
-
-def _fill_merged(cells: list[list[Any]], ranges: Iterable[tuple[tuple[int, int], tuple[int, int]]]) -> None:
-    for (first, column), (last, _) in ranges:
-        for row in cells[first + 1 : last + 1]:
-            if column < len(row):
-                row[column] = cells[first][column]
 
 
 def _texts(row: list[Any], number: int, where: str) -> list[str]:
@@ -142,7 +141,11 @@ class _Parts:
         struck_styles, marked = self._struck_styles(), {}
         number = n_columns = 0
         for row in _named(self._xml(path), "row"):
-            number = self._number(row.get("r"), number + 1)
+            number, named = number + 1, row.get("r")
+            if named is not None:
+                if not (named.isdecimal() and len(named) < 8):
+                    raise CorpusError(f"{self.where}: a row has the number {named[:40]!r}; {_REMEDY}")
+                number = int(named)
             cells = [cell for cell in _named(row, "c") if len(cell)]
             for cell in cells:
                 if cell.get("t") == "e":
@@ -162,13 +165,6 @@ class _Parts:
                 "below or beside the table"
             )
         return marked
-
-    def _number(self, stated: str | None, following: int) -> int:
-        if stated is None:
-            return following
-        if not (stated.isdecimal() and len(stated) < 8):
-            raise CorpusError(f"{self.where}: a row has the number {stated[:40]!r}; {_REMEDY}")
-        return int(stated)
 
     def _struck_styles(self) -> frozenset[str]:
         """Return the styles of cells whose text is struck through, by their numbers."""
@@ -218,7 +214,4 @@ def _n_column(reference: str, where: str) -> int:
     stated = re.fullmatch(r"([A-Za-z]{1,3})\d{1,7}", reference)
     if stated is None:
         raise CorpusError(f"{where}: no cell {reference[:40]!r}; {_REMEDY}")
-    number = 0
-    for letter in stated[1].upper():
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number
+    return functools.reduce(lambda number, letter: number * 26 + ord(letter) - ord("A") + 1, stated[1].upper(), 0)

@@ -1,7 +1,6 @@
 """Where corpus files come from: the user's `data_dir`, else the cache, else a checked download; members of archives.
 
-Zip and tar.gz archives, and folders in their place, give names and contents of files, in the order of names. An archive
-that is damaged, encrypted, climbs out of itself or unpacks to more than `MAX_UNPACKED_BYTES` is refused.
+An archive that is damaged, encrypted, climbs out of itself or unpacks to more than `MAX_UNPACKED_BYTES` is refused.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from importlib import resources
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import IO, cast
+from typing import IO, Any, cast
 from urllib.parse import quote
 
 from pairbank.builders.sources.downloads import Progress, download, page_of
-from pairbank.builders.sources.readers import decode
+from pairbank.builders.sources.readers import data_file, decode, read_json_lines
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, PairbankError, unknown_name
 from pairbank.files import cache_dir, reading, sha256_of_file, sha256_of_text
 
@@ -39,20 +37,85 @@ CONNECTIONS = 8
 """Files of one folder that are downloaded at a time."""
 
 
-def zip_members(path: Path, suffix: str, *, password: bytes = b"") -> list[str]:
-    """Return the sorted member names with this suffix, macOS shadow files left out."""
-    with open_zip(path) as archive:
-        _check_members(path, archive, password=password)
-        names = [n for n in archive.namelist() if n.endswith(suffix) and not n.startswith("__MACOSX/")]
-    for name in names:
-        _check_name(path, name)
-    return sorted(names)
+def member_texts(
+    path: Path, pattern: str, is_requested: Callable[[str], bool] = lambda _name: True
+) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) as `member_bytes` does."""
+    for name, data in member_bytes(path, pattern, is_requested):
+        yield name, decode(data, f"{path}:{name}")
 
 
-def _check_members(path: Path, archive: zipfile.ZipFile, *, password: bytes = b"") -> None:
-    _check_size(path, sum(member.file_size for member in archive.infolist()))
-    if not password and (locked := [member.filename for member in archive.infolist() if member.flag_bits & 1]):
-        raise CorpusError(f"{path}: member {locked[0]!r} is encrypted; unpack it with its password and give the folder")
+def member_rows(
+    path: Path, pattern: str, required: Sequence[str], is_requested: Callable[[str], bool], *, without: str = "\n"
+) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield (stem of the file, row, where it is) of files of JSON lines, told by their stems; `without`: in no path."""
+    for name, data in member_bytes(
+        path, pattern, lambda name: without not in name and is_requested(PurePosixPath(name).stem)
+    ):
+        lines = decode(data, f"{path}:{name}").split("\n")
+        for number, row in read_json_lines(lines, required, where=f"{path}:{name}"):
+            yield PurePosixPath(name).stem, row, f"{path}:{name}, row {number}"
+
+
+def member_bytes(
+    path: Path,
+    pattern: str,
+    is_requested: Callable[[str], bool] = lambda _name: True,
+    *,
+    password: str = "",
+    remedy: str = "unpack it with its password and give the folder",
+) -> Iterator[tuple[str, bytes]]:
+    """Yield (name, bytes) of the files of a folder, zip or tar.gz archive that fit, in the order of their names.
+
+    A tar.gz is read once, its wanted files held in memory. `remedy`: of an archive whose password is not right.
+    """
+    n_fitting = 0
+
+    def is_wanted(name: str) -> bool:
+        nonlocal n_fitting
+        shadow = name.rsplit("/", 1)[-1].startswith("._") or name.startswith("__MACOSX/")
+        fits = not shadow and _regex(pattern).fullmatch(name) is not None
+        n_fitting += fits
+        return fits and is_requested(name)
+
+    if path.is_dir():
+        names = sorted(p.relative_to(path).as_posix() for p in path.glob(pattern))
+        yield from ((name, (path / name).read_bytes()) for name in names if is_wanted(name))
+    elif path.suffix == ".zip" or zipfile.is_zipfile(path):
+        yield from _zip_bytes(path, is_wanted, password, remedy)
+    else:
+        yield from sorted(_tar_bytes(path, is_wanted).items())
+    if not n_fitting:
+        raise CorpusError(f"{path}: holds no file like {pattern}; check the archive, or download it again")
+
+
+def _zip_bytes(path: Path, is_wanted: Callable[[str], bool], password: str, remedy: str) -> Iterator[tuple[str, bytes]]:
+    with reading(path, CorpusError, saying="not a readable zip archive", remedy=_CUT):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        members = sorted(archive.infolist(), key=lambda member: member.filename)
+        _check_size(path, sum(member.file_size for member in members))
+        for member in members:
+            _check_name(path, member.filename)
+            if member.flag_bits & 1 and not password:
+                raise CorpusError(f"{path}: member {member.filename!r} is encrypted; {remedy}")
+        for member in members:
+            if member.is_dir() or not is_wanted(member.filename):
+                continue
+            where = f"{path}:{member.filename}"
+            with reading(where, CorpusError, saying="damaged", remedy="download it again"):
+                try:
+                    data = archive.read(member, pwd=password.encode() or None)
+                except NotImplementedError:
+                    raise CorpusError(
+                        f"{where}: packed in a way that Python cannot unpack (AES); unpack it yourself (7z x "
+                        f"{path.name}) and give the folder"
+                    ) from None
+                except (RuntimeError, zipfile.BadZipFile, zlib.error):  # one wrong password in 256 is not seen
+                    if not member.flag_bits & 1:
+                        raise
+                    raise CorpusError(f"{where}: the password is wrong, or the file damaged; {remedy}") from None
+            yield member.filename, data
 
 
 def _check_size(path: Path, n_bytes: int) -> None:
@@ -61,99 +124,6 @@ def _check_size(path: Path, n_bytes: int) -> None:
             f"{path}: unpacks to more than {MAX_UNPACKED_BYTES // 2**20:,} MiB, which no corpus does; the file is not "
             "to be trusted: download it again, or unpack it yourself and give the folder"
         )
-
-
-def open_zip(path: Path) -> zipfile.ZipFile:
-    """Open a zip archive; a truncated or broken one is an error that says what to do."""
-    with reading(path, CorpusError, saying="not a readable zip archive", remedy=_CUT):
-        return zipfile.ZipFile(path)
-
-
-def locked_members(path: Path, pattern: str, *, password: str, remedy: str) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, bytes) of an archive's files, in the order of their names; encrypted ones with a password."""
-    with open_zip(path) as archive:
-        _check_size(path, sum(member.file_size for member in archive.infolist()))
-        chosen = sorted(
-            (member for member in archive.infolist() if _fits(member.filename, pattern)),
-            key=lambda member: member.filename,
-        )
-        if not chosen:
-            raise CorpusError(f"{path}: holds no file like {pattern}; check the archive, or download it again")
-        for member in chosen:
-            _check_name(path, member.filename)
-            locked = bool(member.flag_bits & 1)
-            if locked and not password:
-                raise CorpusError(f"{path}: encrypted, and no password was given; {remedy}")
-            try:
-                data = archive.read(member, pwd=password.encode() if locked else None)
-            except NotImplementedError:
-                raise CorpusError(
-                    f"{path}: packed in a way that Python cannot unpack (AES); unpack it yourself (7z x {path.name}) "
-                    "and give the folder"
-                ) from None
-            except (
-                RuntimeError,
-                zipfile.BadZipFile,
-                zlib.error,
-            ):  # a wrong password, which one time in 256 is not seen
-                wrong = "the password is wrong, or the file damaged" if locked else "damaged"
-                raise CorpusError(f"{path}:{member.filename}: {wrong}; {remedy}") from None
-            yield member.filename, data
-
-
-def read_zip_member(path: Path, name: str) -> str:
-    return decode(read_zip_bytes(path, name), f"{path}:{name}")
-
-
-def read_zip_bytes(path: Path, name: str, *, password: bytes = b"") -> bytes:
-    with (
-        open_zip(path) as archive,
-        reading(f"{path}:{name}", CorpusError, saying="damaged", remedy="download it again"),
-    ):
-        _check_members(path, archive, password=password)
-        try:
-            return archive.read(name, pwd=password or None)
-        except RuntimeError as error:
-            if not isinstance(error, NotImplementedError):  # a wrong password
-                raise CorpusError(f"{path}:{name}: cannot be read ({error}); download it again") from error
-            raise CorpusError(f"{path}:{name}: packed in a way that Python cannot unpack ({error})") from error
-
-
-def member_texts(
-    path: Path, pattern: str, is_requested: Callable[[str], bool] = lambda _name: True
-) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of the files of a folder, zip or tar.gz archive, in the order of their names."""
-    n_fitting = 0
-
-    def counted(name: str) -> bool:
-        nonlocal n_fitting
-        n_fitting += 1
-        return is_requested(name)
-
-    for name, data in member_bytes(path, pattern, counted):
-        yield name, decode(data, f"{path}:{name}")
-    if not n_fitting:
-        raise CorpusError(f"{path}: holds no file like {pattern}; check the archive, or download it again")
-
-
-def member_bytes(
-    path: Path, pattern: str, is_requested: Callable[[str], bool] = lambda _name: True, *, password: bytes = b""
-) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, bytes) as `member_texts` does; a tar.gz is read once, its wanted files held in memory."""
-    if path.is_dir():
-        names = sorted(p.relative_to(path).as_posix() for p in path.glob(pattern))
-        yield from ((name, (path / name).read_bytes()) for name in names if _fits(name, pattern) and is_requested(name))
-    elif zipfile.is_zipfile(path):
-        for name in zip_members(path, "", password=password):
-            if _fits(name, pattern) and is_requested(name):
-                yield name, read_zip_bytes(path, name, password=password)
-    else:
-        yield from sorted(_tar_bytes(path, lambda name: _fits(name, pattern) and is_requested(name)).items())
-
-
-def _fits(name: str, pattern: str) -> bool:
-    shadow = name.rsplit("/", 1)[-1].startswith("._") or name.startswith("__MACOSX/")
-    return not shadow and _regex(pattern).fullmatch(name) is not None
 
 
 @functools.cache
@@ -185,7 +155,7 @@ def _tar_bytes(path: Path, is_requested: Callable[[str], bool]) -> dict[str, byt
 
 
 class _Limited:
-    """A stream that refuses to give more than an archive may unpack to."""
+    """A stream that refuses to give more bytes than an archive may unpack to."""
 
     def __init__(self, path: Path, stream: gzip.GzipFile) -> None:
         self._path, self._stream, self._n_read = path, stream, 0
@@ -213,7 +183,7 @@ def bibtex(*keys: str, between: str = "\n\n") -> str:
 
 @functools.cache
 def references() -> Mapping[str, str]:
-    text = (resources.files("pairbank.builders") / "data" / "references.bib").read_text(encoding="utf-8")
+    text = data_file("references.bib").read_text(encoding="utf-8")
     pairs = entries(text)
     keys = [key for key, _ in pairs]
     if twice := sorted({key for key in keys if keys.count(key) > 1}):
@@ -294,7 +264,12 @@ def locate(
 ) -> Mapping[str, LocatedFile]:
     """Return the corpus's files by upstream name; a data folder may lack the optional ones."""
     results: dict[str, LocatedFile] = {}
-    folders = _folders(corpus, data_dir)
+    if data_dir is not None and not data_dir.is_dir():
+        raise CorpusFileNotFoundError(
+            f"corpus {corpus!r}: data folder {data_dir} does not exist; give the folder that holds its files"
+        )
+    names = (corpus, corpus.replace("-", "_"), "")
+    folders = [] if data_dir is None else list(dict.fromkeys(data_dir / name for name in names))
     for file in source.files:
         path = next((p for folder in folders if (p := _on_disk(folder, file))), None)
         if path is None and file.optional and (data_dir is not None or not file.url):
@@ -312,16 +287,6 @@ def locate(
             f"other of its {len(source.files)}; {_by_hand(source.files[0])} and put it there"
         )
     return results
-
-
-def _folders(corpus: str, data_dir: Path | None) -> Sequence[Path]:
-    if data_dir is None:
-        return ()
-    if not data_dir.is_dir():
-        raise CorpusFileNotFoundError(
-            f"corpus {corpus!r}: data folder {data_dir} does not exist; give the folder that holds its files"
-        )
-    return tuple(dict.fromkeys((data_dir / corpus, data_dir / corpus.replace("-", "_"), data_dir)))
 
 
 def _on_disk(folder: Path, file: SourceFile) -> Path | None:
@@ -358,21 +323,17 @@ def fetch(corpus: str, file: SourceFile, *, progress: Progress | None = None) ->
     if not file.members:
         bring(file.url, folder / file.name, sha256=file.sha256)
         return folder / file.name
-    root = folder / file.name.split(".", 1)[0]
-
-    def one(pinned: tuple[str, str]) -> None:
-        name, digest = pinned
-        bring(f"{file.url}/{quote(name)}", root / name, sha256=digest)
-
+    root, pinned = folder / file.name.split(".", 1)[0], pinned_members(file)
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        for _ in pool.map(one, pinned_members(file).items()):
-            pass
+        futures = [pool.submit(bring, f"{file.url}/{quote(x)}", root / x, sha256=pinned[x]) for x in pinned]
+        for future in futures:
+            future.result()
     return root
 
 
 def pinned_members(file: SourceFile) -> Mapping[str, str]:
     """Return path -> sha256 of the upstream files that an archive packs."""
-    text = (resources.files("pairbank.builders") / "data" / file.members).read_text(encoding="utf-8")
+    text = data_file(file.members).read_text(encoding="utf-8")
     pairs = (line.split("\t") for line in text.splitlines())
     return {name: digest for name, digest in pairs}  # noqa: C416 - it also checks that a line has two cells
 

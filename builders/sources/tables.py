@@ -1,13 +1,10 @@
-"""A user's table, whatever wrote it: CSV, TSV, JSON lines or parquet to rows of cells.
-
-In: a path, perhaps its encoding. Out: a `Table`, that is its columns, how it was read (delimiter, encoding: said
-wherever it is not what the suffix says), and its rows. What cannot be read for certain is refused with the remedy.
-"""
+"""A user's table, whatever wrote it: a path to columns, notes on how it was read, and rows; doubts are refused."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -31,12 +28,13 @@ from pairbank.builders.sources.readers import (
     check_width,
     decode,
     encoding_of,
-    json_object,
     odd_character,
+    read_json_lines,
     records,
+    refuse,
     text_lines,
 )
-from pairbank.builders.sources.sheets import Sheet, read_sheet
+from pairbank.builders.sources.sheets import read_sheet
 from pairbank.errors import CorpusError
 from pairbank.files import reading
 
@@ -61,11 +59,9 @@ class Table:
     columns: tuple[str, ...]
     """Its columns in order; of JSON lines, those of all rows."""
     encoding: str = ""
-    """The codec of its text; "" for parquet."""
     delimiter: str = ""
     """"" for JSON, workbooks and parquet."""
     format: TableFormat = NOTHING_SAID
-    """What a map says of it."""
     n_lines_before: int = 0
     """Lines before the header (`sep=;`)."""
     frame: Frame = NO_FRAME
@@ -75,11 +71,6 @@ class Table:
     made: tuple[tuple[int, dict[str, Any]], ...] = ()
     """Its rows, where they are not those of the file."""
     files: tuple[Path, ...] = ()
-    """Of a table of several files."""
-
-    @property
-    def has_decimal_commas(self) -> bool:
-        return self.delimiter not in ("", ",")
 
     def rows(
         self, bad_row: BadRow | None = None, blank_row: BlankRow | None = None
@@ -89,8 +80,8 @@ class Table:
             return
         bad_row, blank_row, suffix = bad_row or refuse, blank_row or (lambda _number: None), self.path.suffix.lower()
         if suffix == ".xlsx":
-            sheet = padded(iter(_sheet(self.path, self.format).rows), self.frame.header)
-            yield from _named_rows(sheet, self, bad_row, blank_row)
+            sheet = read_sheet(self.path, self.format.sheet, hidden=self.format.hidden)
+            yield from _named_rows(padded(iter(sheet.rows), self.frame.header), self, bad_row, blank_row)
         elif suffix in (".json", ".jsonl", ".parquet"):
             for number, row in _parquet_rows(self.path) if suffix == ".parquet" else _json_rows(self, bad_row):
                 if all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in row.values()):
@@ -112,7 +103,7 @@ def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NO
         if encoding is not None:
             description = "a parquet file" if suffix == ".parquet" else "a workbook"
             raise CorpusError(f"{path}: {description} has no encoding; leave out encoding={encoding!r} (--encoding)")
-        table = Table(path=path, columns=_parquet_columns(path)) if suffix == ".parquet" else _sheet_table(path, how)
+        table = _parquet_table(path) if suffix == ".parquet" else _sheet_table(path, how)
     else:
         codec, notes = encoding_of(path, encoding)
         table = Table(path=path, columns=(), encoding=codec, notes=notes, format=how)
@@ -120,28 +111,16 @@ def open_table(path: Path, *, encoding: str | None = None, how: TableFormat = NO
             table = _json_table(table)
         else:
             table = _delimited_table(table, how.delimiter or ("\t" if suffix in TAB_SEPARATED else ","))
-    _check_columns(table)
-    return table
-
-
-def refuse(error: CorpusError) -> None:
-    raise error
-
-
-def _check_columns(table: Table) -> None:
     names = table.columns
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise CorpusError(
-            f"{table.path}: column {repeated[0]!r} occurs {names.count(repeated[0])} times in the header "
+            f"{path}: column {repeated[0]!r} occurs {names.count(repeated[0])} times in the header "
             f"({', '.join(names)}); give each column a name of its own"
         )
-    for name in names:
-        if odd := odd_character(name):
-            hint = "; UTF-16 without its mark is read with --encoding utf-16-le" if odd == "U+0000" else ""
-            raise CorpusError(f"{table.path}: the header holds the control character {odd}{hint}; {SAY_ENCODING}")
-
-
-# CSV and TSV ----------------------------------------------------------------------------------------------------------
+    if odd := odd_character("".join(names)):
+        hint = "; UTF-16 without its mark is read with --encoding utf-16-le" if odd == "U+0000" else ""
+        raise CorpusError(f"{path}: the header holds the control character {odd}{hint}; {SAY_ENCODING}")
+    return table
 
 
 def _delimited_table(table: Table, own: str) -> Table:
@@ -163,12 +142,13 @@ def _delimited_table(table: Table, own: str) -> Table:
     if not frame.header:
         raise CorpusError(f"{table.path}, row {n_before + 1}: empty; expected a header")
     header = _pcibex_columns(opened) if frame.is_pcibex else frame.header
-    return replace(
-        opened,
-        columns=tuple(name for name in header if name.strip()),
-        frame=frame,
-        notes=(*([note] if note else ()), *table.notes, *frame.notes, *_own_log(opened, frame)),
-    )
+    notes = [*([note] if note else ()), *table.notes, *frame.notes]
+    if frame.is_pcibex and ELEMENT in frame.header:
+        place = frame.header.index(ELEMENT)
+        n = sum(len(cells) > place and cells[place] == OWN_LOG for _, cells in _records(opened))
+        notes.append(f"{n:,} row(s) of {OWN_LOG} itself left out")
+    columns = tuple(name for name in header if name.strip())
+    return replace(opened, columns=columns, frame=frame, notes=tuple(notes))
 
 
 def _first_records(table: Table) -> list[tuple[int, list[str]]]:
@@ -182,24 +162,18 @@ def _first_records(table: Table) -> list[tuple[int, list[str]]]:
     return result
 
 
-def _own_log(table: Table, frame: Frame) -> Iterator[str]:
-    """Yield how many rows of PCIbex's results are of the experiment itself, and no answers."""
-    if frame.is_pcibex and ELEMENT in frame.header:
-        place = frame.header.index(ELEMENT)
-        n = sum(len(cells) > place and cells[place] == OWN_LOG for _, cells in _records(table))
-        yield f"{n:,} row(s) of {OWN_LOG} itself left out"
-
-
 def _records(
     table: Table, delimiter: str = "", flags: dict[int, list[str]] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    text = repaired(
-        text_lines(table.path, table.encoding, newline=""), table.format.repairs, {} if flags is None else flags
+    how, n_before = table.format, table.n_lines_before
+    text = repaired(text_lines(table.path, table.encoding, newline=""), how.repairs, {} if flags is None else flags)
+    return records(
+        itertools.islice(text, n_before, None),
+        where=str(table.path),
+        delimiter=delimiter or table.delimiter,
+        n_lines_before=n_before,
+        quotes=how.quotes,
     )
-    n_before = table.n_lines_before
-    lines = itertools.islice(text, n_before, None)
-    where, quotes, by = str(table.path), table.format.quotes, delimiter or table.delimiter
-    return records(lines, where=where, delimiter=by, n_lines_before=n_before, quotes=quotes)
 
 
 def _delimiter(table: Table, own: str) -> str:
@@ -230,26 +204,31 @@ def _widths(table: Table, delimiter: str) -> list[int]:
 def _named_rows(
     rows: Iterator[tuple[int, list[str]]], table: Table, bad_row: BadRow, blank_row: BlankRow
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    frame = table.frame
-    if frame.is_pcibex:
-        yield from _pcibex_rows(rows, table, bad_row, blank_row)
-        return
-    named = [place for place, name in enumerate(frame.header) if name.strip()]
+    """Yield rows by the names of their columns; of PCIbex and Ibex the answers alone."""
+    row_of = _PcibexRows(table) if table.frame.is_pcibex else functools.partial(_named_row, table)
     try:
-        for number, cells in itertools.islice(rows, frame.n_before, None):
-            where = f"{table.path}, row {number}"
+        for number, cells in itertools.islice(rows, table.frame.n_before, None):
             if not any(cell.strip() for cell in cells):
                 blank_row(number)
                 continue
             try:
-                check_width(cells, frame.header, where, table.delimiter)
-                _check_unnamed(cells, frame, where)
+                row = row_of(cells, f"{table.path}, row {number}")
             except CorpusError as error:
                 bad_row(error)
                 continue
-            yield number, {frame.header[place]: cells[place] for place in named}
+            if row is not None:
+                yield number, row
     except CorpusError as error:
         bad_row(error)
+
+
+def _named_row(table: Table, cells: Sequence[str], where: str) -> dict[str, Any]:
+    header = table.frame.header
+    check_width(cells, header, where, table.delimiter)
+    for place, (name, cell) in enumerate(zip(header, cells, strict=True), 1):
+        if not name.strip() and cell.strip() and not (place == 1 and table.frame.has_index):
+            raise CorpusError(f"{where}: {cell!r} is in column {place}, which has no name; name it in the header")
+    return {name: cell for name, cell in zip(header, cells, strict=True) if name.strip()}
 
 
 def _pcibex_columns(table: Table) -> tuple[str, ...]:
@@ -264,41 +243,28 @@ def _pcibex_columns(table: Table) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _pcibex_rows(
-    rows: Iterator[tuple[int, list[str]]], table: Table, bad_row: BadRow, blank_row: BlankRow
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the answers of PCIbex and Ibex, whose sentence may be in a row of its own before that of the answer."""
-    names: tuple[str, ...] = ()
-    shown: tuple[list[str], str] = ([], "")
-    try:
-        for number, cells in rows:
-            if not any(cell.strip() for cell in cells):
-                blank_row(number)
-            elif cells[0].startswith(COMMENT):
-                names = with_comment(names, ",".join(cells))
-            else:
-                try:
-                    check_width(cells, names, f"{table.path}, row {number}", table.delimiter)
-                except CorpusError as error:
-                    bad_row(error)
-                    continue
-                row = dict(zip(names, cells, strict=True))
-                shown = (cells[:4], row[SENTENCE]) if SENTENCE in row else shown
-                if cells[:4] == shown[0]:
-                    row[SENTENCE] = shown[1]
-                if row.get(ELEMENT) != OWN_LOG:
-                    yield number, {name: row.get(name, "").replace("%2C", ",") for name in table.columns}
-    except CorpusError as error:
-        bad_row(error)
+class _PcibexRows:
+    """Makes rows of the records of PCIbex and Ibex: comments name columns, a sentence may be above its answer."""
 
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._names: tuple[str, ...] = ()
+        self._trial: list[str] = []
+        self._sentence = ""
 
-def _check_unnamed(cells: Sequence[str], frame: Frame, where: str) -> None:
-    for place, (name, cell) in enumerate(zip(frame.header, cells, strict=True), 1):
-        if not name.strip() and cell.strip() and not (place == 1 and frame.has_index):
-            raise CorpusError(f"{where}: {cell!r} is in column {place}, which has no name; name it in the header")
-
-
-# JSON lines -----------------------------------------------------------------------------------------------------------
+    def __call__(self, cells: list[str], where: str) -> dict[str, Any] | None:
+        if cells[0].startswith(COMMENT):
+            self._names = with_comment(self._names, ",".join(cells))
+            return None
+        check_width(cells, self._names, where, self._table.delimiter)
+        row = dict(zip(self._names, cells, strict=True))
+        if SENTENCE in row:
+            self._trial, self._sentence = cells[:4], row[SENTENCE]
+        elif cells[:4] == self._trial:
+            row[SENTENCE] = self._sentence
+        if row.get(ELEMENT) == OWN_LOG:
+            return None
+        return {name: row.get(name, "").replace("%2C", ",") for name in self._table.columns}
 
 
 def _json_table(table: Table) -> Table:
@@ -312,26 +278,17 @@ def _json_table(table: Table) -> Table:
 
 
 def _json_rows(table: Table, bad_row: BadRow) -> Iterator[tuple[int, dict[str, Any]]]:
-    if table.path.suffix.lower() == ".json":
-        with reading(table.path, CorpusError):
-            data = table.path.read_bytes()
-        yield from json_rows(decode(data, str(table.path), table.encoding), str(table.path))
+    where = str(table.path)
+    if table.path.suffix.lower() == ".jsonl":
+        yield from read_json_lines(text_lines(table.path, table.encoding, newline="\n"), where=where, bad_row=bad_row)
         return
-    for number, line in enumerate(text_lines(table.path, table.encoding, newline="\n"), 1):
-        if line.strip():
-            try:
-                row = json_object(line, f"{table.path}, row {number}")
-            except CorpusError as error:
-                bad_row(error)
-            else:
-                yield number, row
-
-
-# Workbooks ------------------------------------------------------------------------------------------------------------
+    with reading(table.path, CorpusError):
+        data = table.path.read_bytes()
+    yield from json_rows(decode(data, where, table.encoding), where)
 
 
 def _sheet_table(path: Path, how: TableFormat) -> Table:
-    sheet = _sheet(path, how)
+    sheet = read_sheet(path, how.sheet, hidden=how.hidden)
     frame = frame_of(list(padded(iter(sheet.rows[:ROWS_LOOKED_AT]))), how.header)
     if not frame.header:
         raise CorpusError(f"{path}: an empty sheet; expected a header and at least one row")
@@ -341,15 +298,6 @@ def _sheet_table(path: Path, how: TableFormat) -> Table:
             notes.append(f"{n:,} {kind} row(s) left out (a map keeps them: hidden = true under [reading])")
     columns = tuple(name for name in frame.header if name.strip())
     return Table(path=path, columns=columns, frame=frame, format=how, notes=(*notes, *frame.notes))
-
-
-def _sheet(path: Path, how: TableFormat) -> Sheet:
-    with reading(path, CorpusError):
-        data = path.read_bytes()
-    return read_sheet(data, str(path), how.sheet, hidden=how.hidden)
-
-
-# Parquet --------------------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -363,11 +311,11 @@ def _reading_parquet(path: Path) -> Iterator[None]:
             raise CorpusError(f"{path}: {saying} ({error}); {remedy}, with plainer types") from error
 
 
-def _parquet_columns(path: Path) -> tuple[str, ...]:
+def _parquet_table(path: Path) -> Table:
     import pyarrow.parquet as pq
 
     with _reading_parquet(path), pq.ParquetFile(path) as file:
-        return tuple(file.schema_arrow.names)
+        return Table(path=path, columns=tuple(file.schema_arrow.names))
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

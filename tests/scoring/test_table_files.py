@@ -57,7 +57,7 @@ def test_json_lines_have_lists_and_nulls(scored: Scored, tmp_path: Path) -> None
 
 def test_a_workbook_has_text_as_text_and_numbers_as_numbers(scored: Scored, tmp_path: Path) -> None:
     path = scored.save(tmp_path / "s.xlsx")
-    rows = [cells for _, cells in read_sheet(path.read_bytes(), str(path)).rows]
+    rows = [cells for _, cells in read_sheet(path).rows]
     assert rows[0] == scored.dataset.column_names
     column = {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
     assert column["target_good"] == scored["target_good"][:]

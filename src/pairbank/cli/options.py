@@ -161,7 +161,7 @@ class ItemOptions:
 
     def own_ratings(self, corpus: str) -> datasets.Dataset | None:
         """Return the individual ratings in a corpus of the user's own, read as `load` reads it; None without any."""
-        from pairbank.builders.corpora.tabular import is_own
+        from pairbank.builders.corpora.registry import is_own
         from pairbank.builders.load import is_banked, own_ratings
 
         if is_banked(corpus) or not is_own(corpus):

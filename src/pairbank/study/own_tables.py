@@ -27,7 +27,8 @@ def save_ratings_beside(ratings: datasets.Dataset, scored: Sequence[Path]) -> li
 def exchanged_sides(corpus: str, scored: Scored, summary: pd.DataFrame) -> str:
     """Return what to type where direct accuracy is below one half, interval and all; "" = it is not."""
     from pairbank.builders.corpora.cells import line_to_type
-    from pairbank.builders.corpora.tabular import READ_AS, is_own
+    from pairbank.builders.corpora.registry import is_own
+    from pairbank.builders.corpora.tabular import READ_AS
 
     of_all = summary[(summary["group_by"] == "all") & (summary["method"] == "direct")]
     if of_all[(of_all["metric"] == "accuracy") & (of_all["high"] < 0.5)].empty or not is_own(corpus):

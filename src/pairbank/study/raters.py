@@ -57,8 +57,7 @@ def ratings_of(
     corpora: Sequence[str], data_dir: str | Path | None, *, progress: Progress | None = None
 ) -> tuple[datasets.Dataset, ...]:
     """Return the ratings of those of some corpora that have individual raters."""
-    from pairbank.builders.corpora.registry import CORPORA
-    from pairbank.builders.corpora.tabular import is_own
+    from pairbank.builders.corpora.registry import CORPORA, is_own
     from pairbank.builders.load import load_ratings, own_ratings
 
     ratings = []

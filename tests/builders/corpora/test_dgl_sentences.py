@@ -71,7 +71,7 @@ def test_labels_alone_are_read_where_the_file_of_people_is_not_there(tmp_path: P
     ("file", "old", "new", "message"),
     [
         ("stimuli.csv", "TS 2,ungrammatical", "TS 2,bad", "condition is 'bad', expected grammatical or ungrammatical"),
-        ("stimuli.csv", "test_item", "item", "no column test_item"),
+        ("stimuli.csv", "test_item", "item", r"missing column\(s\) test_item"),
         ("dgl_people.csv", "The ducks waddles", "A duck", "'A duck' is no sentence of stimuli.csv"),
         ("dgl_people.csv", '"participant"', '"who"', "no column participant or rater"),
         ("dgl_people.csv", '"1","3"', '"7","3"', "accuracy is '7', expected 0 or 1"),

@@ -106,8 +106,8 @@ def test_without_a_copy_the_error_says_how_to_be_authorised(tmp_path: Path, data
     [
         ({"Context2": " "}, r"ewok-core-1\.0\.csv, row 3: Context2 is empty"),
         ({"Domain": f"{TEXT} domain"}, r"row 3: Domain is none of agent-properties"),
-        ({"response_mean_target1_context2": f"{TEXT}"}, r"row 3: a human rating is not a mean from 1 to 5"),
-        ({"response_mean_target2_context2": 9}, r"row 3: a human rating is not a mean from 1 to 5"),
+        ({"response_mean_target1_context2": f"{TEXT}"}, r"row 3: people's mean answer is not a number from 1 to 5"),
+        ({"response_mean_target2_context2": 9}, r"row 3: people's mean answer is not a number from 1 to 5"),
     ],
 )
 def test_a_bad_row_is_named_and_its_text_is_not_shown(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -126,7 +126,7 @@ def cells(row: dict[str, Any]) -> str:
     [
         (f"{CANARY}\n{cells(ewok_row())}\n", r"missing column\(s\) Domain, .*expected the header of EWoK-core"),
         (f"{CANARY}\n{','.join(ewok_row())}\n{TEXT} sees,it\n", r"row 3: 2 cells, expected 15 as in the header"),
-        (f'{CANARY}\n{",".join(ewok_row())}\n"{TEXT} sees', r"row 3: not readable as CSV; take a fresh copy"),
+        (f'{CANARY}\n{",".join(ewok_row())}\n"{TEXT} sees', r"row 3: not readable as delimited text"),
         (f"{CANARY}\n", r"missing column\(s\) Domain"),
         (f"{CANARY}\n{','.join(ewok_row())}\n", r"corpus 'ewok': no rows"),
     ],
@@ -194,7 +194,7 @@ def test_the_encrypted_release_asks_for_its_password_and_gives_the_rows_of_the_c
     folder = tmp_path / "locked"
     folder.mkdir()
     locked_zip(folder / "ewok-core-1.0.zip", "output/testsuite-spatial.csv", data, b"open sesame")
-    with pytest.raises(CorpusError, match=r"encrypted, and no password was given; set PAIRBANK_EWOK_PASSWORD"):
+    with pytest.raises(CorpusError, match=r"is encrypted; set PAIRBANK_EWOK_PASSWORD"):
         pairbank.load_corpus("ewok", data_dir=folder)
     monkeypatch.setenv("PAIRBANK_EWOK_PASSWORD", "wrong")
     with pytest.raises(CorpusError, match=r"the password is wrong, or the file damaged; set PAIRBANK_EWOK_PASSWORD"):

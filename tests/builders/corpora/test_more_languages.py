@@ -36,11 +36,11 @@ def test_a_file_of_facts_is_enough_for_a_corpus() -> None:
 @pytest.mark.parametrize("name", MAPS)
 def test_a_map_in_data_says_all_of_a_corpus(name: str) -> None:
     result = corpus_map(name)
-    assert result.source.licence
-    assert result.source.citation.startswith("@")
+    assert result.facts.source().licence
+    assert result.facts.source().citation.startswith("@")
     assert result.facts.n_items == CORPORA[name].n_items
-    for file in result.source.files:
-        assert any(one.archive == file.name or one.fields(file.name) is not None for one in result.tables), file.name
+    for file in result.facts.source().files:
+        assert any(one.archive == file.name or one.fits(file.name) for one in result.tables), file.name
         assert len(file.sha256) == 64 or name == "multiblimp"
 
 

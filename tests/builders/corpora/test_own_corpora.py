@@ -244,9 +244,9 @@ def test_every_rule_changes_who_is_left(tmp_path: Path) -> None:
 def test_a_field_of_a_path_is_one_folder_or_a_part_of_a_name(tmp_path: Path) -> None:
     (tmp_path / "corpus.toml").write_text(CORPUS.split("[ratings]", maxsplit=1)[0], encoding="utf-8")
     tables = read_map(tmp_path / "corpus.toml").tables[0]
-    assert tables.fields("nomen/eins.jsonl") == {"subset": "nomen"}
-    assert tables.fields("tief/nomen/eins.jsonl") is None
-    assert tables.fields("nomen/eins.csv") is None
+    assert tables.path_fields("nomen/eins.jsonl") == {"subset": "nomen"}
+    assert tables.path_fields("tief/nomen/eins.jsonl") is None
+    assert tables.path_fields("nomen/eins.csv") is None
 
 
 @pytest.mark.parametrize(

@@ -139,8 +139,8 @@ def test_an_encrypted_archive_needs_its_password(tmp_path: Path) -> None:
     # a.txt is "abc\n", encrypted as APPNOTE.TXT 6.1 says with the password 200240
     path = tmp_path / "locked.zip"
     path.write_bytes(bytes.fromhex(LOCKED))
-    assert list(member_bytes(path, "*.txt", password=b"200240")) == [("a.txt", b"abc\n")]
+    assert list(member_bytes(path, "*.txt", password="200240")) == [("a.txt", b"abc\n")]
     with pytest.raises(CorpusError, match="is encrypted; unpack it with its password"):
         list(member_bytes(path, "*.txt"))
-    with pytest.raises(CorpusError, match="cannot be read"):
-        list(member_bytes(path, "*.txt", password=b"1"))
+    with pytest.raises(CorpusError, match="the password is wrong, or the file damaged"):
+        list(member_bytes(path, "*.txt", password="1"))

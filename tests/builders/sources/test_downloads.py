@@ -9,14 +9,13 @@ from typing import ClassVar
 
 import pytest
 
-from pairbank.builders.sources.downloads import DownloadProgress, Patience, download, mirrored, page_of
+from pairbank.builders.sources.downloads import DownloadProgress, download, mirrored, page_of
 from pairbank.builders.sources.source import Source, SourceFile, digest_of_members, fetch, locate
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 from pairbank.files import cache_dir
 
 DATA = bytes(range(256)) * 8192
 """Two mebibytes."""
-QUICK = Patience(tries=3, wait_s=0.01)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -54,7 +53,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server() -> Iterator[str]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr("pairbank.builders.sources.downloads.TRIES", 3)
+    monkeypatch.setattr("pairbank.builders.sources.downloads.FIRST_WAIT_S", 0.01)
     Handler.files = {"/o/r/c/a.csv": DATA}
     Handler.cut_after, Handler.refuse, Handler.ranges, Handler.honours_range = [], [], [], True
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http_server:
@@ -71,7 +72,7 @@ def sha(data: bytes) -> str:
 
 def bring(url: str, path: Path, *, sha256: str = sha(DATA), seen: list[DownloadProgress] | None = None) -> None:
     progress = None if seen is None else seen.append
-    download(url, path, sha256=sha256, corpus="mine", remedy="ask Ann", progress=progress, patience=QUICK)
+    download(url, path, sha256=sha256, corpus="mine", remedy="ask Ann", progress=progress)
 
 
 def test_a_file_arrives_whole_with_progress_and_is_asked_for_once(server: str, tmp_path: Path) -> None:
