@@ -106,7 +106,7 @@ def test_the_lines_of_python_only_fall() -> None:
     assert MOST_LINES - 3000 < n_lines <= MOST_LINES, f"{n_lines} lines; MOST_LINES is {MOST_LINES}, and only falls"
 
 
-MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 4, 8
+MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 2, 8
 """Functions of more than 60 lines, and with more than eight parameters. Both only fall."""
 
 
@@ -182,7 +182,7 @@ def test_a_function_walks_a_list_under_one_name() -> None:
     assert not result
 
 
-MOST_FILES_OF_A_ROW, MOST_FUNCTIONS_OF_A_ROW = 90, 1_619
+MOST_FILES_OF_A_ROW, MOST_FUNCTIONS_OF_A_ROW = 89, 1_616
 """They only fall, to 60 and 900; prompts as models read them and the reasons of each n brought the last 40."""
 
 
