@@ -306,15 +306,19 @@ def check_old_scores(draft: Draft) -> None:
 
 def _differing_columns(items: datasets.Dataset, table: Scored) -> list[str]:
     """Return the columns in which a table's items are not these; a table without texts has ids and labels alone."""
-    columns = [name for name in table.column_names if name in items.column_names and name != MODEL]
-    theirs: pa.Table = items.select_columns(columns).with_format("arrow")[:]
-    rows = pc.index_in(table.arrow(["item_id"])["item_id"], theirs["item_id"].combine_chunks())
+
+    def theirs(name: str) -> pa.ChunkedArray:
+        return items.select_columns([name]).with_format("arrow")[:][name]
+
+    def ours(name: str) -> pa.ChunkedArray:
+        return table.arrow([name])[name]
+
+    rows = pc.index_in(ours("item_id"), theirs("item_id").combine_chunks())
     if rows.null_count:
         return ["item_id"]
-    ours, theirs = table.arrow(columns), theirs.take(rows)
-    return [
-        name for name in columns if not ours[name].equals(theirs[name]) and not same_cells(ours[name], theirs[name])
-    ]
+    columns = [name for name in table.column_names if name in items.column_names and name != MODEL]
+    pairs = ((name, ours(name), theirs(name).take(rows)) for name in columns)  # a column at a time: memory
+    return [name for name, own, other in pairs if not own.equals(other) and not same_cells(own, other)]
 
 
 def state_licences(manifest: dict[str, Any], licences: Mapping[str, str]) -> None:
