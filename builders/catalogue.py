@@ -136,7 +136,6 @@ def catalogue_markdown(corpora: Mapping[str, Corpus] | None = None) -> str:
 
 
 def paradigm_row(name: str, paradigms: Iterable[str | None]) -> dict[str, str]:
-    """Return how a corpus's items spread over its paradigms: a row of `data/paradigms.tsv`."""
     sizes = Counter(name for name in paradigms if name is not None)
     n, largest = sizes.total(), max(sizes.values(), default=0)
     effective = n**2 / sum(size**2 for size in sizes.values()) if n else 0.0
@@ -150,5 +149,4 @@ def paradigm_row(name: str, paradigms: Iterable[str | None]) -> dict[str, str]:
 
 
 def counted_paradigms() -> list[dict[str, str]]:
-    """Return the rows of `data/paradigms.tsv`: of each corpus of ours whose items have been counted."""
     return [row for _, row in read_delimited(data_file("paradigms.tsv"), tuple(paradigm_row("", ())), delimiter="\t")]

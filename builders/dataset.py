@@ -48,8 +48,6 @@ _patched_for_streaming = datasets.DownloadConfig()
 
 @dataclass
 class CorpusConfig(datasets.BuilderConfig):  # type: ignore[misc]
-    """One configuration: a subset (or all of them), repaired or as the source has it."""
-
     subset: str | None = None
     repair: bool = True
 
@@ -61,8 +59,6 @@ def _declared_info(corpus: Corpus) -> dict[str, str]:
 
 
 class CorpusBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
-    """Builds one corpus; `builder_class` makes the concrete classes."""
-
     BUILDER_CONFIG_CLASS = CorpusConfig
     corpus: ClassVar[Corpus]
 

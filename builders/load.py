@@ -355,7 +355,6 @@ def load_ratings(
 def own_ratings(
     path: str | Path, own: TabularOptions | None = None, map_file: str | Path | None = None
 ) -> datasets.Dataset | None:
-    """Return the individual ratings of a user's table, folder or TOML file; None where it has none."""
     corpus, files, _ = own_corpus(Path(path), own or TabularOptions(), map_file)
     return None if corpus.rated is None else _ratings_of(corpus, corpus.rated, files)
 

@@ -73,7 +73,6 @@ def check_characters(row: Mapping[str, object], where: str) -> None:
 
 
 def number_in(cell: str | None, where: str, column: str, *, with_commas: bool = False) -> float | None:
-    """Return the number that a cell holds, None for an empty cell."""
     text = (cell or "").strip()
     if not text or text.casefold() in NOT_AVAILABLE:
         return None
@@ -112,7 +111,6 @@ def has_comma(text: str) -> bool:
 
 
 def count_in(cell: str | None, where: str, column: str) -> int | None:
-    """Return the whole number from 0 up that a cell holds, None for an empty cell."""
     text = (cell or "").strip()
     if not text or text.casefold() in NOT_AVAILABLE:
         return None

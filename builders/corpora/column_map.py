@@ -248,7 +248,6 @@ class ColumnMap(TablesTable):
         return named | ({"tag": language_tag(named["language"])} if "language" in named else {})
 
     def of_file(self, path: str) -> ColumnMap:
-        """Return the map of one file: what its path says is filled in."""
         named = self.path_fields(path) or {}
         fixed = {name: PATH_FIELD.sub(lambda field: named[field[1]], text) for name, text in self.fixed.items()}
         escaped = {name: text.replace("{", "{{").replace("}", "}}") for name, text in named.items()}
@@ -406,7 +405,6 @@ class ColumnMap(TablesTable):
         return {f"{OF_A_SIDE[name]}_{side}": cell for name, cell in result.items()}
 
     def meaning(self, name: str, cell: Any) -> Any:  # noqa: ANN401 - a cell is what the file has
-        """Return what a cell of a schema column says, by the map's `[values]`."""
         known = self.values.get(name)
         return cell if known is None or cell is None else known.get(str(cell), cell)
 

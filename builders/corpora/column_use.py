@@ -166,8 +166,6 @@ def alike(rows: Rows, first: str, second: str) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decider:
-    """A column that says which of two sides is the better one."""
-
     column: str
     first: str
     """Its value where the first side is the better one."""

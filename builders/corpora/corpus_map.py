@@ -29,8 +29,6 @@ def kept_cells(keeps: Iterable[Keep], shaped: ShapedRow, where: str) -> dict[str
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusMap:
-    """A corpus that is a mapping."""
-
     name: str
     facts: CorpusFile
     tables: tuple[ColumnMap, ...]

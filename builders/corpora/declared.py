@@ -38,8 +38,6 @@ def _hash_alone(facts: Any) -> Any:  # noqa: ANN401 - what TOML gave
 
 
 class ColumnFacts(Declaration):
-    """One column that the corpus adds to the schema."""
-
     type: ColumnType
     nullable: bool = True
     meaning: str

@@ -73,8 +73,6 @@ class Design(Declaration):
 
 @dataclass(kw_only=True)
 class Crossing:
-    """Which sentences of a table are in which cell of its design."""
-
     design: Design
     where: str
     columns: tuple[str, ...] = ()

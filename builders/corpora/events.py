@@ -329,7 +329,6 @@ def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOption
 
 
 def _only(located: LocatedFile) -> Path:
-    """Return the file itself, where the folder was given for its pattern."""
     if not located.path.is_dir():
         return located.path
     paths = sorted(located.path.glob(RELATIONS_UNPACKED[located.name]))

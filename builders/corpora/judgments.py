@@ -35,8 +35,6 @@ _GIVEN = "ratings:given"
 
 
 class Given(NamedTuple):
-    """One judgment of a sentence."""
-
     who: Hashable
     value: float
     of_trial: Mapping[str, float | str] = {}
@@ -145,7 +143,6 @@ class RatingRules(Declaration):
                 )
 
     def are_few(self, shaped: ShapedRow, column_map: ColumnMap, where: str) -> bool:
-        """Return whether a side of an item has fewer ratings than the rules ask for."""
         rows = [row for row in (shaped.good, shaped.bad) if row is not None]
         return any(len(self._given(row, column_map, where)) < self.min_per_side for row in rows)
 

@@ -248,7 +248,6 @@ def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
 
 @functools.cache
 def _blimp_li_paradigms() -> Mapping[str, str]:
-    """Return pair_ID -> paradigm of the pairs of Sprouse et al. 2013."""
     path = data_file("blimp_li_paradigms.tsv")
     ranges = [row for _, row in read_delimited(path, ("first", "last", "paradigm"), delimiter="\t")]
     return {str(n): row["paradigm"] for row in ranges for n in range(int(row["first"]), int(row["last"]) + 1)}

@@ -130,7 +130,6 @@ def read_map(path: Path) -> OwnMap:
 
 
 def own_map(document: Mapping[str, Any], path: Path) -> OwnMap:
-    """Return what a table of TOML says, `path` being that of its file, or of the table that it describes."""
     where = str(path)
     mapped = {key: value for key, value in document.items() if key in MapTable.model_fields}
     known = MapTable.model_fields.keys() | CorpusFile.model_fields.keys()

@@ -47,8 +47,6 @@ class MarkedRowError(CorpusError):
 
 @dataclass(kw_only=True)
 class MarkedRows:
-    """Collects the rows of a file that are refused for their marks."""
-
     path: object
     mapping: Mapping[str, str]
     treatment: Marks

@@ -259,7 +259,6 @@ def _statements(table: Table) -> dict[str, str]:
 
 
 def _of_qualtrics(table: Table, rows: Rows) -> tuple[Sequence[str], Rows]:
-    """Return a row per respondent and statement."""
     if not (statements := _statements(table)):
         return table.columns, rows
     answers = [row[name] for _, row in rows for name in statements if row[name]]

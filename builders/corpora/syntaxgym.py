@@ -152,8 +152,6 @@ def join_regions(contents: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What the suites of one folder have in common."""
-
     phenomenon: str
     conditions: tuple[str, ...]
     """In the order of an item's lines."""
@@ -164,7 +162,6 @@ class _Kind:
     n_words: int = 1
 
     def regions(self, words: Sequence[str], where: str) -> tuple[str, str, str]:
-        """Return the texts before, in and after the critical words."""
         if self.first is None:
             if _DE not in words:
                 raise CorpusError(f"{where}: no {_DE} in {' '.join(words)[:60]!r}; get the file again")

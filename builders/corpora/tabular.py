@@ -162,8 +162,6 @@ def own_name(path: Path, stated: str = "") -> str:
 
 @dataclass(kw_only=True)
 class OwnCorpus:
-    """A user's tables, their columns understood, and what is to be said of their reading."""
-
     place: Path
     slug: str
     language: str
@@ -267,7 +265,6 @@ class OwnCorpus:
         return column_map.chosen(rows, str(table.path), lambda why: n_of.update([f"{LEFT_OUT}{why}"]))
 
     def human(self) -> str:
-        """Return where the human judgments are."""
         if stated := self.own.facts.corpus.human:
             return stated
         columns, rules = self.maps[0].columns, self.judgments.rules
@@ -427,7 +424,6 @@ class OwnCorpus:
             yield f"{rater} ({name}), and is left out"
 
     def facts_of_design(self) -> dict[str, Any]:
-        """Return what the manifest says of the design; nothing without one."""
         names = {keep.read_from: keep.name for keep in self.keeps}
         return {DESIGN: self.crossing.facts(names)} if self.crossing and self.design.factors else {}
 

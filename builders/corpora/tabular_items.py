@@ -90,7 +90,6 @@ _NO_MAP = ColumnMap()
 
 
 def tidy_item(item: Item) -> Item:
-    """Return an item whose texts are tidied, flagged if one of them has changed."""
     texts = {name: getattr(item, name) for name in SENTENCES}
     tidy: dict[str, Any] = {name: text if text is None else tidied(text) for name, text in texts.items()}
     return item if tidy == texts else replace(item, **tidy, flags=(*item.flags, TIDIED))
@@ -167,7 +166,6 @@ def mapped_item(
     extra: Mapping[str, Scalar] = _NOTHING,
     options: TabularOptions = _NO_OPTIONS,
 ) -> Item:
-    """Return the item of what a map makes of a row, its label among the corpus's own columns."""
     cells = shaped.cells
     names = column_map.columns if column_map.inferred else {}
     named = {name: name for name in cells} | dict(names)

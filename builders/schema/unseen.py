@@ -35,8 +35,6 @@ LOOK_THE_SAME, REVERSED_PAIR = "look_the_same", "reversed_pair"
 
 
 class Unseen(NamedTuple):
-    """One kind of difference that a reader does not see."""
-
     flag: str
     meaning: str
     differ: Callable[[str, str], bool]

@@ -201,8 +201,6 @@ class Validator:
 
 
 class Erratum(Declaration):
-    """Faulty items with one cause."""
-
     id: str
     corpora: tuple[str, ...]
     """Where the items occur; their ids are those of the first one."""

@@ -51,7 +51,6 @@ NOTHING_SAID = TableFormat()
 
 
 def table_rows_of(data: bytes, suffix: str, how: TableFormat, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line or row number, row) of a table."""
     if suffix == ".xlsx":
         rows = read_sheet(data, how.sheet, hidden=how.hidden, where=where).rows
         yield from _with_header(padded(iter(rows), how.header), how, where)

@@ -19,8 +19,6 @@ SENTENCE = "Sentence (or sentence MD5)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """Where a table begins, and what its columns are."""
-
     header: tuple[str, ...] = ()
     """"" where a column has no name; () = no header was found."""
     n_before: int = 0

@@ -196,7 +196,6 @@ def delimited(
 def named_rows(
     rows: Iterable[tuple[int, list[str]]], header: Sequence[str], *, where: str, delimiter: str
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield rows by the names of their columns, blank ones left out."""
     for number, cells in rows:
         if cells:
             check_width(cells, header, f"{where}, row {number}", delimiter)
@@ -277,7 +276,6 @@ def json_object(line: str, where: str) -> dict[str, Any]:
 
 
 def parsed_json(text: str, where: str) -> Any:  # noqa: ANN401 - what JSON gives
-    """Return what a text of JSON holds, in which no object has a key twice."""
     try:
         return json.loads(text, object_pairs_hook=without_repeats)
     except RepeatedKeyError as error:

@@ -167,7 +167,6 @@ class _Parts:
         return marked
 
     def _struck_styles(self) -> frozenset[str]:
-        """Return the styles of cells whose text is struck through, by their numbers."""
         if "xl/styles.xml" not in self._archive.namelist():
             return frozenset()
         root = self._xml("xl/styles.xml")
@@ -210,7 +209,6 @@ def _named(element: ET.Element, name: str) -> Iterator[ET.Element]:
 
 
 def _n_column(reference: str, where: str) -> int:
-    """Return the number of the column that a cell's name says: that of `B7` is 2."""
     stated = re.fullmatch(r"([A-Za-z]{1,3})\d{1,7}", reference)
     if stated is None:
         raise CorpusError(f"{where}: no cell {reference[:40]!r}; {_REMEDY}")

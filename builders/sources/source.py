@@ -40,7 +40,6 @@ CONNECTIONS = 8
 def member_texts(
     path: Path, pattern: str, is_requested: Callable[[str], bool] = lambda _name: True
 ) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) as `member_bytes` does."""
     for name, data in member_bytes(path, pattern, is_requested):
         yield name, decode(data, f"{path}:{name}")
 
@@ -262,7 +261,6 @@ class LocatedFile:
 def locate(
     corpus: str, source: Source, data_dir: Path | None, *, progress: Progress | None = None
 ) -> Mapping[str, LocatedFile]:
-    """Return the corpus's files by upstream name; a data folder may lack the optional ones."""
     results: dict[str, LocatedFile] = {}
     if data_dir is not None and not data_dir.is_dir():
         raise CorpusFileNotFoundError(

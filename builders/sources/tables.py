@@ -53,8 +53,6 @@ BlankRow = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table on disk, and how it is read."""
-
     path: Path
     columns: tuple[str, ...]
     """Its columns in order; of JSON lines, those of all rows."""
@@ -232,7 +230,6 @@ def _named_row(table: Table, cells: Sequence[str], where: str) -> dict[str, Any]
 
 
 def _pcibex_columns(table: Table) -> tuple[str, ...]:
-    """Return the columns that any comment of PCIbex names."""
     names: tuple[str, ...] = ()
     columns: dict[str, None] = {}
     for _, cells in _records(table):
