@@ -7,6 +7,7 @@ import json
 import logging
 import re
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +170,17 @@ def _convert_gguf(source: Path, folder: Path) -> None:
     try:
         import gguf
 
+        reading: Any = import_module("transformers.modeling_gguf_pytorch_utils")
+        parse, parsed = reading._gguf_parse_value, dict[int, tuple[Any, Any]]()
+
+        def parse_once(part: Any, types: Any) -> Any:  # noqa: ANN401
+            if id(part) not in parsed:
+                parsed[id(part)] = parse(part, types), part  # which is kept, so that no other has its id
+            return parsed[id(part)][0]
+
         # transformers parses the file three times, a map of names is made per module, and slices of a map are slow
         with (
+            patch.object(reading, "_gguf_parse_value", parse_once),
             patch.object(gguf, "GGUFReader", functools.cache(gguf.GGUFReader)),
             patch.object(gguf, "get_tensor_name_map", functools.cache(gguf.get_tensor_name_map)),
             patch.object(np, "memmap", functools.cache(lambda path, **_: np.fromfile(path, np.uint8))),
