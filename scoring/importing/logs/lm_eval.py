@@ -187,11 +187,13 @@ def _sample(line: Mapping[str, Any], delimiter: str, bos: str, where: str) -> _S
     contexts, options = zip(*pairs, strict=True)
     texts = tuple(option.removeprefix(delimiter) for option in options)
     lengths = {"acc": [1] * len(texts), "acc_norm": [*map(len, texts)], "acc_bytes": [len(x.encode()) for x in texts]}
+    with np.errstate(divide="ignore", invalid="ignore"):  # of an option with an empty text, as in the harness
+        scores = {metric: (np.array(logprobs) / np.array(n)).tolist() for metric, n in lengths.items()}
     has_context = any(contexts)
     return _Sample(
         contexts=contexts,
         texts=texts,
-        scores={metric: (np.array(logprobs) / np.array(n)).tolist() for metric, n in lengths.items()},
+        scores=scores,
         gold=_gold(line, contexts, options, logprobs, where),
         variant=Variant(delimiter=delimiter, has_context=has_context, bos=bos if has_context else "bos"),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 import pairbank
 from pairbank.cli import app
-from pairbank.errors import BankError
+from pairbank.errors import BankError, CorpusError
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.logs.lm_eval import Variant
 from pairbank.scoring.importing.profile import load_profile, profile_names
@@ -192,6 +193,20 @@ def test_two_rows_of_one_item_are_refused(tmp_path: Path, starter: Any) -> None:
 
     with pytest.raises(ScoreImportError, match="its item has a row already"):
         import_logs(changed(tmp_path, "starter_pairs", repeated), "lm-eval", items=starter)
+
+
+def test_an_option_with_an_empty_text_is_named_with_its_row(tmp_path: Path, starter: Any) -> None:  # noqa: ANN401
+    def emptied(n: int, line: dict[str, Any]) -> dict[str, Any]:
+        if n == 1:
+            line["arguments"]["gen_args_1"]["arg_1"] = " "
+        return line
+
+    path = changed(tmp_path, "starter_pairs", emptied)
+    with pytest.raises(CorpusError, match=rf"{re.escape(path.name)}, row 2: column 'target_bad' is empty"):
+        import_logs(path, "lm-eval")
+    result = import_logs(path, "lm-eval", items=starter)
+    assert len(result.tables[0]) == 13
+    assert [(one.n, "row 2" in one.examples[0]) for one in result.left_out] == [(1, True)]
 
 
 def test_a_number_that_the_rows_do_not_give_is_said_loudly(tmp_path: Path) -> None:
