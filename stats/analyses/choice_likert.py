@@ -195,7 +195,13 @@ def references(pairs: ScoredTable) -> Iterator[Measure]:
 
 
 def of_the_paper(found: Sequence[Measure]) -> list[Measure]:
-    """Return one measure of each kind, the first one of the table; a rating as it would be written (`argmax`)."""
+    """Return one measure of each kind, the first one of the table; a rating as it would be written (`argmax`).
+
+    >>> a = Measure(method="r", measure=LIKERT, reading=EXPECTED, good_minus_bad=np.zeros(1))
+    >>> b = Measure(method="r", measure=LIKERT, reading=ARGMAX, good_minus_bad=np.zeros(1))
+    >>> of_the_paper([a, b])[0].reading
+    'argmax'
+    """
     chosen = []
     for kind in MEASURES:
         of_kind = [measure for measure in found if measure.measure == kind]

@@ -155,7 +155,8 @@ def _earned(table: ScoredFrame, biased: Rows, others: Sequence[_Earned]) -> Iter
     """
     pairs = read_table(table).choices
     item_ids = np.array(pairs.item_ids, dtype=object)
-    item_ids = next((x.item_ids for x in others if np.array_equal(x.item_ids, item_ids)), item_ids)
+    kinds = {id(x.item_ids): x.item_ids for x in others}.values()
+    item_ids = next((known for known in kinds if np.array_equal(known, item_ids)), item_ids)
     paradigm = np.full(len(item_ids), -1, dtype=np.int64)
     if PARADIGM in pairs.frame.columns:
         paradigm = np.asarray(pd.factorize(pairs.frame[PARADIGM], sort=True)[0], dtype=np.int64)

@@ -180,7 +180,11 @@ def typed(rows: Rows, columns: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def equal_steps(n: int, most: int) -> IntArray:
-    """Return at most so many of n positions, at equal steps."""
+    """Return at most so many of n positions, at equal steps.
+
+    >>> equal_steps(9, 3).tolist(), equal_steps(2, 3).tolist(), equal_steps(0, 3).tolist()
+    ([0, 4, 8], [0, 1], [])
+    """
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
 
 

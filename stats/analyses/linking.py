@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,14 +69,17 @@ def linking(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         raise BankError(f"no link can be fitted ({reasons}); score rated sentences by {DIRECT} and {SLOR}")
     fits = links = pd.DataFrame(rows)
     if rows:
-        cell = lambda row: "" if pd.isna(row["value"]) else with_interval(row)  # noqa: E731
-        links = wide(fits, rows=("model", "corpus"), columns="metric", cell=cell)
+        links = wide(fits, rows=("model", "corpus"), columns="metric", cell=_cell)
         links = links[[*links.columns.drop("n"), "n"]]
     return Result(
         tables={"links": links, "linking": fits, "ensembles": pd.DataFrame(votes)},
         values={"unfitted": unfitted}
         | {name: where(fits, metric=metric) if rows else fits for name, metric in METRICS.items()},
     )
+
+
+def _cell(row: dict[str, Any]) -> str:
+    return "" if pd.isna(row["value"]) else with_interval(row)
 
 
 def _fitted(table: ScoredTable) -> Rows | str:

@@ -75,8 +75,9 @@ def summary_rows(
     none = partial(without_interval, n=n_pairs, method="")
     for metric in METRICS:
         names = (metric, f"{metric}_layer", f"{metric}_chosen", f"{metric}_control", f"{metric}_selectivity")
-        estimates = [undefined(str(scores), n=n_pairs, method="")] * len(names)
-        if not isinstance(scores, str):
+        if isinstance(scores, str):
+            estimates = [undefined(scores, n=n_pairs, method="")] * len(names)
+        else:
             real, control = scores.real[metric][1:], scores.control[metric][1:]
             # the layer with the highest mean over folds, the lowest such layer in a tie
             best, best_control = (int(np.argmax(np.round(x.mean(axis=1), 12))) for x in (real, control))

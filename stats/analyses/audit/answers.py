@@ -201,7 +201,11 @@ def mean_share_p(values: FloatArray, *, about: float) -> float:
 
 
 def share_text(value: float) -> str:
-    """Return a share with three digits."""
+    """Return a share with three digits.
+
+    >>> share_text(0.5), share_text(1.0), share_text(float("nan"))
+    ('0.500', '1.000', 'none')
+    """
     return "none" if np.isnan(value) else number(value, digits=3)
 
 
@@ -212,7 +216,11 @@ def mean_of(values: Iterable[float]) -> float:
 
 
 def listed(names: Sequence[str], *, most: int = 4) -> str:
-    """Return names in a phrase, of many the first ones."""
+    """Return names in a phrase, of many the first ones.
+
+    >>> listed(["a", "b"]), listed(list("abcdef"))
+    ('`a`, `b`', '`a`, `b`, `c`, `d` and 2 more')
+    """
     shown = ", ".join(f"`{name}`" for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 

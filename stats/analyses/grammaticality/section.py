@@ -344,7 +344,7 @@ class _Made:
             return
         self._add_curve(scored.strings, place, is_whole=is_whole)
         languages = {*scored.pairs.frame.get("language", ())}
-        if is_whole and len(languages) == 1:
+        if is_whole and len(languages) == 1 and "" not in languages:
             self.pools[place.model, languages.pop(), scored.method][place.corpus] = scored.strings
 
     def add_null_model(self, table: ScoredTable) -> None:

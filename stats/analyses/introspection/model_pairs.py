@@ -48,14 +48,22 @@ class PairCorrelations:
 
 
 def complete_items(values: FloatArray) -> BoolArray:
-    """Return the items that no model lacks; a model that lacks all of them is passed over."""
+    """Return the items that no model lacks; a model that lacks all of them is passed over.
+
+    >>> complete_items(np.array([[1.0, np.nan, 2.0], [np.nan] * 3, [0.0, 1.0, 2.0]])).tolist()
+    [True, False, True]
+    """
     present = ~np.isnan(values)
     scored = present[present.any(axis=1)]
     return np.asarray(scored.all(axis=0)) if len(scored) else np.zeros(values.shape[1], dtype=np.bool_)
 
 
 def standardised(values: FloatArray) -> FloatArray:
-    """Return rows with mean 0 and length 1, so that a product of two is r; NaN where one varies by rounding only."""
+    """Return rows with mean 0 and length 1, so that a product of two is r; NaN where one varies by rounding only.
+
+    >>> standardised(np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]])).round(3).tolist()
+    [[-0.707, 0.0, 0.707], [nan, nan, nan]]
+    """
     n_items = values.shape[-1]
     mean = values.mean(axis=-1, keepdims=True) if n_items else np.full((*values.shape[:-1], 1), np.nan)
     centred = values - mean
@@ -96,7 +104,11 @@ def pair_correlations(stack: DeltaStack) -> PairCorrelations:
 
 
 def mean_over_prompts(values: FloatArray) -> FloatArray:
-    """Return the mean over the first axis of what is not NaN; NaN where nothing is."""
+    """Return the mean over the first axis of what is not NaN; NaN where nothing is.
+
+    >>> mean_over_prompts(np.array([[1.0, np.nan], [0.0, np.nan]])).tolist()
+    [0.5, nan]
+    """
     present = ~np.isnan(values)
     n = present.sum(axis=0)
     total = np.where(present, values, 0.0).sum(axis=0)

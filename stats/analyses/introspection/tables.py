@@ -135,8 +135,8 @@ def by_model(stack: DeltaStack, features: Features) -> pd.DataFrame:
                 "size_billions": np.nan if declared is None else declared.size_billions,
                 "method": method,
                 "what": ACCURACY if stack.has_truth else DRAWN,
-            } | cells(share, "share")
-            row = {key.removeprefix("share_"): value for key, value in row.items()} | {"n": share.n}
+            }
+            row |= {"share": share.value, "low": share.low, "high": share.high, "n": share.n}
             row |= dict.fromkeys(("kappa", "kappa_low", "kappa_high", "n_kappa"), np.nan)
             both = known & ~np.isnan(direct)
             if method != stack.reference and both.any():
@@ -275,7 +275,7 @@ def consistency_by_similarity(pairs: pd.DataFrame) -> Regression:
 
 
 def by_match_type(pairs: pd.DataFrame, *, outcome: str = "meta_direct") -> Regression:
-    """Return a column of the pairs as a function of match type alone (section 3.2.2)."""
+    """Return a column of the pairs as a function of match type alone; the intercept is the mean of `self` (3.2.2)."""
     return least_squares(pairs[outcome], _match_types(pairs), formula=f"{outcome} ~ match_type")
 
 

@@ -45,12 +45,20 @@ MOST_METHODS = 4
 
 
 def in_order(names: Sequence[str], order: Sequence[str]) -> list[str]:
-    """Return languages or kinds of wrong concepts as the paper orders them, others behind in alphabetical order."""
+    """Return languages or kinds of wrong concepts as the paper orders them, others behind in alphabetical order.
+
+    >>> in_order(["sw", "zh", "en", "ar", "am"], PAPER_ORDER)
+    ['en', 'ar', 'zh', 'am', 'sw']
+    """
     return sorted(set(names), key=lambda name: (order.index(name) if name in order else len(order), name))
 
 
 def methods_in_order(names: Sequence[str]) -> list[str]:
-    """Return methods as the paper orders them: what is asked (Meta), Direct, Neuro."""
+    """Return methods as the paper orders them: what is asked (Meta), Direct, Neuro.
+
+    >>> methods_in_order(["direct", "neuro", "xcomps_meta"])
+    ['xcomps_meta', 'direct', 'neuro']
+    """
     return sorted(dict.fromkeys(names), key=lambda name: {DIRECT: 1, NEURO: 2}.get(name, 0))
 
 

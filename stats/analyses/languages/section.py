@@ -52,7 +52,8 @@ INHERITANCE = "property inheritance"
 """Phenomenon of the COMPS pairs about invented words, which the other languages do not have."""
 PROBED_BY = "language+negative_type"
 """How probes must be grouped to be in the tables by language."""
-KEYS = ("model", "corpus", "method", "language")
+KEYS = ("table", "model", "corpus", "method", "language")
+"""Number of the table first: what two tables say of one cell is refused, not merged."""
 PLACE = {"language": "string", "negative_type": "string"}
 UNASKED = ("model", "method", "language", "n_items", "n_unasked")
 CONTRAST = ("model", "method", "value", "low", "high", "n_languages", "n_higher", "n", "reason")
@@ -176,9 +177,9 @@ def contrasts(
 
 
 def _pairs(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
-    """Return every scored pair by every method; pairs of one property go together."""
+    """Return every pair by every method, delta NaN where it has none; pairs of one property go together."""
     parts = [pd.DataFrame(columns=[*KEYS, "negative_type", "cluster", "delta", "is_choice"])]
-    for table in tables:
+    for nth, table in enumerate(tables):
         if "negative_type" not in table.column_names:
             continue
         read = read_table(table)
@@ -186,10 +187,8 @@ def _pairs(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
         names = [name for name in ("property", "target_good", "item_id") if name in known.frame.columns]
         cluster = known.frame[names].astype(object).bfill(axis=1).iloc[:, 0].astype(str)
         frame = known.frame[["language", "negative_type"]].astype(str).assign(cluster=cluster)
-        frame = frame.assign(model=table.model, corpus=table.corpus, is_choice=known.is_choice)
-        for layout in known.layouts:
-            part = frame.assign(method=layout.method, delta=known.delta(layout.method)).dropna(subset="delta")
-            parts += [part] if len(part) else []
+        frame = frame.assign(table=nth, model=table.model, corpus=table.corpus, is_choice=known.is_choice)
+        parts += [frame.assign(method=x.method, delta=known.delta(x.method)) for x in known.layouts]
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
@@ -202,16 +201,19 @@ def _credits(pairs: pd.DataFrame) -> dict[tuple[Any, ...], PairCredits]:
             kind=group.frame["negative_type"].to_numpy(dtype=object),
             cluster=group.frame["cluster"].to_numpy(dtype=object),
         )
-        for group in groups(pairs[pairs["is_choice"].astype(bool)], "model", "method")
+        for group in groups(pairs[pairs["is_choice"].astype(bool)].dropna(subset="delta"), "model", "method")
     }
 
 
 def _rows(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the accuracy of each method in each language with each kind of wrong concept."""
-    n_rows = pairs.groupby([*KEYS, "negative_type"]).size()
+    n_rows = pairs.groupby([*KEYS, "negative_type"])["delta"].count()
     for group in groups(pairs[pairs["is_choice"].astype(bool)], *KEYS):
-        model, corpus, method, language = group.key
+        _, model, corpus, method, language = group.key
         for kind in groups(group.frame, "negative_type"):
+            delta = kind.frame["delta"].dropna().to_numpy(dtype=np.float64)
+            if not delta.size:
+                continue
             place = SummaryRow(
                 model=model,
                 corpus=corpus,
@@ -220,8 +222,7 @@ def _rows(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
                 method=method,
                 metric="accuracy",
             )
-            estimate = accuracy(kind.frame["delta"].to_numpy(dtype=np.float64))
-            row = place.row(estimate, n_rows=int(n_rows[(*group.key, *kind.key)]))
+            row = place.row(accuracy(delta), n_rows=int(n_rows[(*group.key, *kind.key)]))
             yield row | {"language": language, "negative_type": kind.key[0]}
 
 

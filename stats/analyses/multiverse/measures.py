@@ -8,6 +8,7 @@ bootstrap of each item's influence. Where items come in paradigms, the signs of 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -170,7 +171,9 @@ def claim_of(text: str, *, methods: Sequence[str], models: Sequence[str]) -> Cla
     left, sign, right = result.groups()
     a, b = (left, right) if sign == ">" else (right, left)
     if PEOPLE in (a, b):
-        above = float(b) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", b, re.IGNORECASE) else math.nan
+        above = math.nan
+        with contextlib.suppress(ValueError):
+            above = float(b)
         if a != PEOPLE or not -1 < above < 1:
             raise BankError(f"multiverse.claim is {text!r}; expected people > NUMBER, with a number between -1 and 1")
         return Claim(kind="people", above=above)
@@ -276,7 +279,14 @@ def curve_test(
     rng: np.random.Generator,
     n_draws: int,
 ) -> CurveTest:
-    """Test a whole curve."""
+    """Test a whole curve.
+
+    >>> gains = np.random.default_rng(0).choice([-1.0, 1.0], size=(200, 3), p=[0.3, 0.7])
+    >>> found = curve_test(gains, np.arange(200), scale="gain", n_used=np.full(3, 200.0), observed=gains.sum(axis=0),
+    ...                    significant=np.ones(3), rng=np.random.default_rng(1), n_draws=99)
+    >>> found.p_median, found.p_mean_z
+    (0.01, 0.01)
+    """
     n_units = int(units.max()) + 1 if units.size else 0
     if n_units < LEAST_UNITS or not contributions.shape[1]:
         raise BankError(f"{contributions.shape[1]} specifications of {n_units} units; expected one, and {LEAST_UNITS}")

@@ -85,10 +85,8 @@ def _question(
 ) -> Question:
     from scipy.special import softmax
 
-    layout, tasks = (
-        scores.layout,
-        [str(task) for task in read.frame.iloc[rows].get("task", pd.Series(dtype=str)).unique()],
-    )
+    layout = scores.layout
+    tasks = [str(x) for x in read.frame["task"].iloc[rows].unique()] if "task" in read.frame.columns else []
     items = ", ".join(_TASKS.get(task, task.replace("_", " ")) for task in tasks)
     task, prompt = names_of(layout.label, layout.method, kind=layout.kind, items=items)
     x = (direct.word_nats if predicts else direct.delta_nats)[rows]
@@ -204,7 +202,7 @@ def _pooled(parts: Sequence[Question], known_r: Sequence[float]) -> dict[str, An
     paradigms = np.concatenate([of + start for of, start in zip(codes, starts, strict=False)])
     has_all = all((of >= 0).all() for of in codes)
     together = replace(
-        parts[0],
+        parts[0],  # of which `_performance` reads the names alone
         corpus=POOLED,
         direct=np.concatenate([part.direct for part in parts]),
         asked=np.concatenate([np.broadcast_to(part.asked, (len(part.asked), width)) for part in parts]),

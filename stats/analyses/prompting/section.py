@@ -24,7 +24,7 @@ from pairbank.stats.analyses.prompting.cells import (
     whole,
 )
 from pairbank.stats.estimates.bootstrap import wider
-from pairbank.stats.figures.charts import curve_panels, pages
+from pairbank.stats.figures.charts import curve_panels
 from pairbank.stats.figures.models import bars, matrices
 from pairbank.stats.figures.scatters import scatter_grid
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -32,7 +32,7 @@ from pairbank.stats.scored_table.model_features import by_size, find_features
 from pairbank.stats.wording import MISSING, number, span
 
 if TYPE_CHECKING:
-    pass
+    from matplotlib.figure import Figure as Drawing
 
 CHANCE = 0.5
 ONE_SIDED = 0.025
@@ -248,31 +248,35 @@ def _scatters(asked: Sequence[Question], models: Sequence[str]) -> Iterator[Char
     """Yield every question's answers over probabilities, one panel per model and prompt, a few models per figure."""
     for task in sorted({question.task for question in asked}):
         of_task = [question for question in asked if question.task == task]
-        for nth, shown in pages(models, MOST_MODELS):
+        for nth, start in enumerate(range(0, len(models), MOST_MODELS), 1):
+            shown = models[start : start + MOST_MODELS]
             drawn = [question for model in shown for question in of_task if question.model == model]
             if not drawn:
                 continue
-            several = len({question.model for question in drawn}) > 1
-            panels: dict[str, list[pd.DataFrame]] = {}
-            for question in drawn:
-                points = pd.DataFrame({"x": question.direct_nats, "y": question.asked_nats, "corpus": question.corpus})
-                heading = f"{question.model}: {question.prompt}" if several else question.prompt
-                panels.setdefault(heading, []).append(points)
-            of_words = drawn[0].measure == LOG_P
+            n, of_words = [len(question.direct_nats) for question in drawn], drawn[0].measure == LOG_P
             yield Chart(
                 name=f"scatter {task} {nth}" if len(models) > MOST_MODELS else f"scatter {task}",
                 caption="scatter",
-                draw=partial(
-                    scatter_grid,
-                    {heading: pd.concat(parts) for heading, parts in panels.items()},
-                    x="x",
-                    y="y",
-                    x_label="direct: log P, nats" if of_words else "direct: good - bad, nats",
-                    y_label="asked: log P, nats" if of_words else "asked: good - bad",
-                    series="corpus",
-                    diagonal=list(panels) if of_words else (),
-                    n_columns=len({question.prompt for question in drawn}) if len(panels) > 1 else 1,
-                    zero=not of_words,
-                ),
-                values={"task": task, "of_words": of_words, "n": [len(question.direct_nats) for question in drawn]},
+                draw=partial(_draw_scatters, drawn, of_words=of_words),  # points are copied as they are drawn
+                values={"task": task, "of_words": of_words, "n": n},
             )
+
+
+def _draw_scatters(drawn: Sequence[Question], *, of_words: bool) -> Drawing:
+    several = len({question.model for question in drawn}) > 1
+    panels: dict[str, list[pd.DataFrame]] = {}
+    for question in drawn:
+        points = pd.DataFrame({"x": question.direct_nats, "y": question.asked_nats, "corpus": question.corpus})
+        heading = f"{question.model}: {question.prompt}" if several else question.prompt
+        panels.setdefault(heading, []).append(points)
+    return scatter_grid(
+        {heading: pd.concat(parts) for heading, parts in panels.items()},
+        x="x",
+        y="y",
+        x_label="direct: log P, nats" if of_words else "direct: good - bad, nats",
+        y_label="asked: log P, nats" if of_words else "asked: good - bad",
+        series="corpus",
+        diagonal=list(panels) if of_words else (),
+        n_columns=len({question.prompt for question in drawn}) if len(panels) > 1 else 1,
+        zero=not of_words,
+    )

@@ -133,6 +133,12 @@ def test_a_cell_that_stands_twice_is_refused(cells: pd.DataFrame) -> None:
         typology_means(pd.concat([cells, cells.iloc[:1]]), types())
 
 
+def test_two_tables_of_a_model_and_corpus_are_not_merged() -> None:
+    one, other = concepts(["zh", "vi"], corpus="xcomps"), concepts(["vi", "hu"], corpus="xcomps")
+    with pytest.raises(BankError, match="'language': 'vi'} occurs twice"):
+        section([one, other])
+
+
 def concepts(languages: list[str], *, corpus: str) -> ScoredFrame:
     table = rated_table(400, corpus=corpus)
     cells = list(itertools.product(languages, ["taxonomic", "random"]))

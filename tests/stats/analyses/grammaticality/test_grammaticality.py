@@ -187,6 +187,12 @@ def test_corpora_of_one_language_are_pooled_and_another_stays_apart() -> None:
     assert rows.loc["3 corpora (en)", "n"] == 402
 
 
+def test_corpora_whose_language_is_not_known_are_not_pooled() -> None:
+    unknown = [replace(rated_table(60, corpus=name), layouts=(DIRECT,)) for name in ("a", "b")]
+    result = section([replace(table, frame=table.frame.assign(language="")) for table in unknown])
+    assert set(result.tables["separability"]["corpus"]) == {"a", "b"}
+
+
 def test_a_corpus_without_area_says_why() -> None:
     labelled = labelled_table()
     one_class = replace(labelled, frame=labelled.frame.assign(label=1))
