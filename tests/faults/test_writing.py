@@ -78,11 +78,11 @@ def test_a_live_lock_of_another_machine_is_waited_for_and_its_holder_named(
 
 
 def test_who_lost_the_lock_writes_nothing(tmp_path: Path) -> None:
-    with locked(tmp_path) as held:
-        held.check()
+    with locked(tmp_path) as check:
+        check()
         (tmp_path / LOCK).write_text("{}")
         with pytest.raises(BankError, match="was taken over"):
-            held.check()
+            check()
 
 
 def test_a_check_waits_for_the_writer_and_finds_the_bank_whole(tmp_path: Path, scored_by: Score) -> None:

@@ -56,7 +56,7 @@ def carried_out(
             board.came_back(task)
             continue
         done.append(task)
-        if task.gives_tables:
+        if task.share.is_whole:
             board.gave(task, None)
         else:
             places = np.arange(N_PLACES, dtype=float)
@@ -73,7 +73,7 @@ def test_every_unit_is_done_once_whoever_dies(n_workers: int, p_dies: float) -> 
         sizes = [random.Random(seed).randint(1, 500) for _ in range(1 + seed)]
         board = WorkQueue(jobs_of(sizes), n_workers=n_workers)
         done, _ = carried_out(board, [1.0 + 0.2 * k for k in range(n_workers)], p_dies=p_dies, seed=seed)
-        assert Counter(task.job.unit for task in done if task.gives_tables) == Counter(range(len(sizes)))
+        assert Counter(task.job.unit for task in done if task.share.is_whole) == Counter(range(len(sizes)))
         shares = defaultdict(list)
         for task in done:
             if task.values_nats is None:
@@ -104,7 +104,7 @@ def test_one_worker_gets_units_as_a_whole() -> None:
 
 def test_what_no_share_gave_one_worker_computes_as_a_whole() -> None:
     board = WorkQueue(jobs_of([100]), n_workers=2)
-    while (task := board.task()) is not None and not task.gives_tables:
+    while (task := board.task()) is not None and not task.share.is_whole:
         board.gave(task, np.array([1.0, np.nan]))
     assert task is not None
     assert task.values_nats is None
@@ -163,5 +163,5 @@ def test_shared_out_scores_are_the_bytes_of_one_process(
     assert (told[-1], len(told)) == (1, len(two.tasks))
     pairbank.score(items, two, methods=methods, per_token=True, progress=lambda n_done, n: told.append(n_done / n))
     assert told[-2:] == [1, 1]  # all is stored
-    assert any(not task.gives_tables for task in two.tasks)
-    assert {task.job.unit for task in two.tasks if task.gives_tables} == {task.job.unit for task in two.tasks}
+    assert any(not task.share.is_whole for task in two.tasks)
+    assert {task.job.unit for task in two.tasks if task.share.is_whole} == {task.job.unit for task in two.tasks}

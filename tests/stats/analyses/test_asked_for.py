@@ -1,6 +1,7 @@
 """Asking for analyses: mistakes are told before anything is computed, tables that do not fit make a note."""
 
 from pathlib import Path
+from typing import Never
 
 import pytest
 from typer.testing import CliRunner
@@ -81,7 +82,7 @@ def test_options_of_a_study_are_checked_before_anything_is_scored(tmp_path: Path
         options={"people": {"colour": 1}},
     )
 
-    def never(_task: str, _model: str) -> None:
+    def never(_task: str, _model: str) -> Never:
         raise AssertionError("scoring began")
 
     with pytest.raises(UnknownNameError, match="no option of people 'colour'"):
