@@ -21,6 +21,7 @@ BUILT = ("corpus", "languages", "rows", "usable", "expected", "flags", "note")
 
 Cached = Literal["yes", "no", "in part", "in the package", "your copy"]
 MANY = 4
+"""Names from which on their number is shown."""
 
 
 def build_all(

@@ -1,6 +1,7 @@
 """What is known of languages: type, family and resource class.
 
-`data/typology.tsv`: the labels of He et al. 2025 (Table 2 and the groups of Figure 1; English is in Figure 1 only).
+`data/typology.tsv`: the labels of He et al. 2025 (Table 2 and the groups of Figure 1; the paper calls Japanese
+an isolate, and English is in Figure 1 only).
 `data/languages.tsv`: families as in Glottolog, resource classes of Joshi et al. 2020.
 """
 

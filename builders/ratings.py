@@ -172,7 +172,8 @@ def constant_raters(
     """Return the raters who give the same answer in 95 % of their judgments, whatever the others say.
 
     Somebody who is right in 95 % of forced choices gives the same answer as often. So the rule also asks for it in the
-    judgments in which most of the others answer otherwise. Of z-scores such raters were left out before.
+    judgments in which most of the others answer otherwise, where nothing but the answer itself speaks for it. Of
+    z-scores, which no two raters share, such raters were left out before.
     """
     if not len(values) or scales[0].endswith(Z_BY_RATER):
         return ()

@@ -25,7 +25,7 @@ from pairbank.builders.sources.formats import NOTHING_SAID, REPAIRS, TableFormat
 from pairbank.builders.sources.readers import RepeatedKeyError, without_repeats
 from pairbank.builders.sources.source import LocatedFile, member_bytes
 from pairbank.declarations import Declaration
-from pairbank.errors import CorpusError
+from pairbank.errors import CorpusError, UnknownNameError
 
 Layout = Literal["pairs", "long", "sentences"]
 Row = Mapping[str, Any]
@@ -245,7 +245,12 @@ class ColumnMap(TablesTable):
         if result is None:
             return None
         named = result.groupdict()
-        return named | ({"tag": language_tag(named["language"])} if "language" in named else {})
+        if "language" not in named:
+            return named
+        try:
+            return named | {"tag": language_tag(named["language"])}
+        except UnknownNameError as error:
+            raise CorpusError(f"{path}, {{language}} of path {self.path!r}: {error}") from error
 
     def of_file(self, path: str) -> ColumnMap:
         named = self.path_fields(path) or {}

@@ -1,4 +1,7 @@
-"""Corpora that are only a mapping: `data/corpora/<name>.toml` states facts and a column map for each kind of file."""
+"""Corpora that are only a mapping: `data/corpora/<name>.toml` states facts and a column map for each kind of file.
+
+A file is read by the first table that its path fits.
+"""
 
 from __future__ import annotations
 

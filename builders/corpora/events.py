@@ -62,7 +62,8 @@ _KEY = itemgetter(*IDENTITY)
 def dtfit_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield a continuation pair per frame, in file order.
 
-    A word that `corpus.csv` split off wrongly (item 213) is rebuilt from the rated sentence unless `repair=False`.
+    A word that `corpus.csv` split off wrongly (item 213) is rebuilt from the rated sentence unless `repair=False`; the
+    source's cell is then in `source_good` / `_bad`.
     """
     path, needed = files[PAIRS].path, ("Sentence", "Plausibility", "Score", "ItemNum")
     sentences = (row for _, row in read_delimited(files[RATED].path, needed))
@@ -84,7 +85,7 @@ def dtfit_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
             if wrong:
                 flags.append(f"{'repaired' if options.repair else 'defect'}:split_{side}")
             cell = row[f"{side}_human_score"]
-            human[side] = _mean(cell, f"{where} ({cell!r})", 7, "correct the cell")
+            human[side] = _mean(cell, f"{where}, {side}_human_score ({cell!r})", 7, "correct the cell")
         if human["good"] <= human["bad"]:
             flags.append(HUMAN_TIE if human["good"] == human["bad"] else HUMAN_CONTRADICTS)
         yield item_of(
@@ -193,9 +194,10 @@ def _judgments(file: LocatedFile) -> tuple[dict[str, list[tuple[int, float]]], d
 def ewok_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield two context pairs per item, one a target, items in the order of the copy.
 
-    The user's authorised copy of a gated dataset is CSV, the Hub's parquet, or the encrypted zip archive of its
-    repository. The terms of use forbid the items in plain text on the internet: nothing here downloads, ships or prints
-    them, and an error names the row, never its text.
+    The user's authorised copy of a gated dataset is CSV (one file, or one a domain), the Hub's parquet, or the
+    encrypted zip archive of its repository, with the password in the environment (`KEY_VARIABLE`). The terms of use
+    forbid the items in plain text on the internet: nothing here downloads, ships or prints them, and an error names the
+    row, never its text.
     """
     result = next((files[name] for name in (CSV_FILE, PARQUET_FILE, ZIP_FILE) if name in files), None)
     if result is None:

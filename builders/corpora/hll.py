@@ -3,8 +3,9 @@
 The ratings may not be redistributed, so you bring `hll.csv` (UTF-8, with a header), one row per sentence: `group` (the
 textbook example; sentences are paired within it), `sentence`, `acceptable` (1, or 0 = ungrammatical or questionable, by
 the textbook), `rating` (mean of the 7-point ratings, z-scored within each rater; empty = not rated), and, optional,
-`id` (else the row's number), `n` (raters), `phenomenon`. Hu et al. keep the pairs whose edit distance is below the 75th
-percentile (section 5.1): here every pair stays, and a flag says which ones that rule leaves out.
+`id` (else the row's number), `n` (raters), `phenomenon`. Every better sentence is paired with every worse one of its
+group (Hu et al. 2026, footnote 5). They keep the pairs whose edit distance in characters is below the 75th percentile
+of all pairs (section 5.1), 213 by their count: here every pair stays, and a flag says which ones that rule leaves out.
 """
 
 from __future__ import annotations

@@ -316,7 +316,8 @@ class Judgments:
         for number, ratings in enumerate(self._given.values()):
             columns += [(unit, number, value) for unit, value in ratings]
         units, raters, values = zip(*columns, strict=True) if columns else ((), (), ())
-        constant = {names[rater.rater] for rater in constant_raters("", units, raters, values, [self.rules.scale])}
+        scales = [self.rules.scale] * len(values)
+        constant = {names[rater.rater] for rater in constant_raters("", units, raters, values, scales)}
         return constant | {who for who, ratings in self._given.items() if len({value for _, value in ratings}) < 2}
 
     @functools.cached_property

@@ -210,7 +210,8 @@ def morcela_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> It
 def blimp_li_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the 1,048 pairs in file order: 670 of BLiMP, without ratings, and 378 of the corpus `li`, with its ratings.
 
-    The file has one paradigm for all pairs of Sprouse et al. 2013; `data/blimp_li_paradigms.tsv` has those of the same
+    The rated pairs are those of `li` whose sentences have as many words and differ in exactly one, each pair once. The
+    file has one paradigm for all pairs of Sprouse et al. 2013; `data/blimp_li_paradigms.tsv` has those of the same
     pairs in `li`, by ranges of pair_ID. Untrimmed text is repaired as in `li`, unless `repair=False`.
     """
     path = files[BLIMP_LI_FILE].path

@@ -111,7 +111,8 @@ def sling_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Itera
 def turblimp_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the pairs of the map, then those of the survey with their ratings.
 
-    Two workbooks of ratings have a rater a row and a sentence a column, first version 1 of the survey, then version 2.
+    A row of the survey's two versions has the two sides of a pair. Two workbooks of ratings have a rater a row and a
+    sentence a column, first version 1, then version 2. Each rater judged one side of every pair.
     """
     yield from _MAP.rated(files, options)
     if not is_requested(SURVEY, options):

@@ -41,7 +41,8 @@ def word_flags(prefix: str, *continuations: str) -> tuple[str, ...]:
 def continuation_rows(name: str, file: str, files: Mapping[str, LocatedFile], _options: BuildOptions) -> Iterator[Item]:
     """Yield the pairs of one of the four corpora of Song, Hu & Mahowald 2025, Experiment 2, in file order.
 
-    `good` is the word that stood in the text, `bad` another lemma of nearly the same frequency.
+    `good` is the word that stood in the text, `bad` another lemma of nearly the same frequency. For `nonsense` and
+    `randomseq` that is a label, not the truth: their rows carry the flag `no_truth`.
     """
     path = files[file].path
     for number, row in read_delimited(path, REQUIRED):

@@ -1,4 +1,7 @@
-"""A column map for a table that nobody has described; what its names and first rows leave open is a question."""
+"""A column map for a table that nobody has described; what its names and first rows leave open is a question.
+
+What could not be decided is `FILL_IN` below a question with three sample rows. The map is tried on the table first.
+"""
 
 from __future__ import annotations
 
@@ -184,8 +187,7 @@ def _map_of_sentences(
     all_rows, rows = rows, [row for row in rows if row not in checks]
     numeric = [name for name in header if are_numbers(rows, name)]
     raters = [name for name in numeric if _RATER.search(words_of(name)) and name != rater]
-    cells_of = {} if rater else {name: texts(rows, name) for name in header}
-    cell = next((x for x, y in cells_of.items() if y and all(_CELL_OF_RATINGS.fullmatch(z.strip()) for z in y)), "")
+    cell = "" if rater else next((name for name in header if _holds_ratings(texts(rows, name))), "")
     # a sentence is there once for each rater: its cells need not differ
     sentence = _wordiest(_of_sentences(header, rows) if rater else sentences, rows) or FILL_IN
     item = _item_column([name for name in header if name != sentence], rows)
@@ -417,6 +419,10 @@ def _trial_order(names: Sequence[str], rows: Rows, columns: Mapping[str, str]) -
 def _repeats(rows: Rows, name: str) -> bool:
     cells = [str(row.get(name)) for row in rows]
     return len(set(cells)) < len(cells)
+
+
+def _holds_ratings(cells: Sequence[str]) -> bool:
+    return bool(cells) and all(_CELL_OF_RATINGS.fullmatch(cell.strip()) for cell in cells)
 
 
 def _of_sentences(header: Sequence[str], rows: Rows) -> list[str]:

@@ -50,13 +50,16 @@ def results_of(path: Path, *, encoding: str | None = None) -> tuple[Table, str] 
     if (known := map_of_results(table.columns, [row for _, row in table.made])) is None:
         program = next((known.name for known in programs() if {*known.has} <= {*table.columns}), "")
         if ANSWER in table.columns and table.frame.questions:
-            given = ((number, row) for number, row in table.made if row[ANSWER])
-            number, answer = next((number, row[ANSWER]) for number, row in given if not are_numbers([row], ANSWER))
-            raise CorpusError(
-                f"{path}, row {number}: a survey of Qualtrics whose answers are no numbers ({answer!r}); export "
-                "numeric values, or name the value of each answer under [values.rating] of a map: "
-                f"pairbank new map {path}"
-            )
+            given = [(number, row) for number, row in table.made if row[ANSWER]]
+            if not given:
+                raise CorpusError(f"{path}: a survey of Qualtrics without an answer; export it with its responses")
+            if in_words := [(number, row[ANSWER]) for number, row in given if not are_numbers([row], ANSWER)]:
+                number, answer = in_words[0]
+                raise CorpusError(
+                    f"{path}, row {number}: a survey of Qualtrics whose answers are no numbers ({answer!r}); export "
+                    "numeric values, or name the value of each answer under [values.rating] of a map: "
+                    f"pairbank new map {path}"
+                )
         if program and (table.frame.questions or ANSWER not in table.columns):
             raise CorpusError(
                 f"{path}: {program}; no column holds numbers that rate one sentence per row. Found "

@@ -180,7 +180,8 @@ class _Sentence:
 def mega_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Rated]:
     """Yield the sentences subset by subset, in the order in which they are first met, with every rating.
 
-    A sentence that two frames give is one item. Participants' numbers begin anew in each collection of the source.
+    `v2` holds the ratings of `v1` too. A sentence that two frames give is one item. Participants' numbers begin anew in
+    each collection of the source; here each participant is one number of the corpus.
     """
     raters = Raters()
     for subset in (subset for subset in MEGA_ACCEPTABILITY.subsets if is_requested(subset, options)):
@@ -221,7 +222,8 @@ def dgl_rated(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterat
     """Yield the sentences in their order, with the ratings where the file of people is there.
 
     People gave ten answers to each sentence; a row says whether an answer agrees with the sentence's label. A rating is
-    the share of the ten that accept the sentence. Attention checks are no items.
+    the share of the ten that accept the sentence. Attention checks are no items. Of the columns about people, only
+    numbers that tell them apart are read.
     """
     file = files[STIMULI]
     stimuli = {

@@ -28,7 +28,7 @@ def shades_rated(files: Mapping[str, LocatedFile], _options: BuildOptions) -> It
     """Yield the sentences of each event, from probable to inconceivable."""
     raters = Raters()
     given: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
-    for number, row in read_delimited(files[RATINGS].path):
+    for number, row in read_delimited(files[RATINGS].path, ("item_id", "condition", "subject_id", "response")):
         value = rating_value(row["response"], f"{files[RATINGS].path}, row {number}")
         given[row["item_id"], row["condition"]].append((raters.number(row["subject_id"]), value))
     design = cast(Design, facts_of(NAME).design)

@@ -1,7 +1,8 @@
 """Sprouse et al. 2016: island effects in English and Italian, 2 x 2 designs with every rating. Files in, items out.
 
-Italian materials count item sets through, the results 1 to 8 within each design: their order is taken to be the same.
-Fillers are items without a condition.
+Codes of the English results are cells of the workbook's sheets, each before its sentence. Italian materials count item
+sets through, the results 1 to 8 within each design: their order is taken to be the same. Fillers are items without a
+condition.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The starter corpus: sentences written for pairbank, under its licence, to be useful before anything is downloaded."""
+"""The starter corpus: sentences written for pairbank, under its licence, to be useful before anything is downloaded.
+
+Context pairs are in the manner of EWoK (Ivanova et al. 2024), concept pairs in the 18 languages of XCOMPS with its four
+negative types.
+"""
 
 from __future__ import annotations
 

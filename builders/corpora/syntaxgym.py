@@ -95,7 +95,7 @@ def syntaxgym_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> I
 def _pairs(suite: str, text: str, where: str, n_before: int) -> Iterator[Item]:
     phenomenon, contrasts = SUITES[suite]
     sentences = _sentences(text, where)
-    # what `DataFrame.sample(n=15, random_state=1111)` draws
+    # the pairs that Hu & Levy drew: those of `DataFrame.sample(n=15, random_state=1111)`
     n_pairs, draw = len(sentences) * len(contrasts), np.random.RandomState(SAMPLE_SEED)
     sampled = frozenset(draw.choice(n_pairs, size=min(SAMPLE_SIZE, n_pairs), replace=False).tolist())
     index = 0

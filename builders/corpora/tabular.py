@@ -1,7 +1,8 @@
 """Your own items: a table (two columns of sentences are enough), a folder of tables, or a TOML file that describes it.
 
-Every table is read by a `ColumnMap`: a TOML file's, or one told from the names of its columns. How the tables were read
-is stored in the manifest, and logged.
+Every table is read by a `ColumnMap`: a TOML file's, or one told from the names of its columns (`good`/`bad` and their
+synonyms; two columns of other names are better, worse, unless something speaks against it). How the tables were read is
+stored in the manifest, and logged.
 """
 
 from __future__ import annotations
@@ -498,7 +499,7 @@ def _opened(path: Path, options: TabularOptions) -> tuple[Mapping[str, tuple[Tab
         subset = "" if is_one or kinds else name.rsplit(".", 1)[0]
         tables[name] = table, _map_of(table, column_map, options, subset=subset)
     if not tables:
-        paths = f" fits path {' or '.join(tables.path for tables in kinds)}" if kinds else ""
+        paths = f" fits path {' or '.join(kind.path for kind in kinds)}" if kinds else ""
         present = ", ".join(names[:8]) or f"no {', '.join(SUFFIXES)} file"
         raise CorpusFileNotFoundError(f"{path}: no table{paths}; found {present}")
     more = f" and {len(others) - 8} more" if len(others) > 8 else ""

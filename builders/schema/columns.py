@@ -1,4 +1,7 @@
-"""The shared schema: a row is one choice between a better and a worse side, scored by log P(target | context)."""
+"""The shared schema: a row is one choice between a better and a worse side, scored by log P(target | context).
+
+The columns of `COLUMNS` are followed by one more, `flags`: why a row needs care.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a reader of two sides does not see and a tokenizer does: texts in, flags out."""
+"""What a reader of two sides does not see and a tokenizer does: texts in, flags out. log P then measures the encoding.
+
+Nothing is changed unless a user asks for it (`tidied`).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Where corpus files come from: the user's `data_dir`, else the cache, else a checked download; members of archives.
 
+A folder may stand in place of an archive. What macOS puts beside files (`__MACOSX/`, `._name`) is left out.
 An archive that is damaged, encrypted, climbs out of itself or unpacks to more than `MAX_UNPACKED_BYTES` is refused.
 """
 
@@ -85,7 +86,8 @@ def member_bytes(
     else:
         yield from sorted(_tar_bytes(path, is_wanted).items())
     if not n_fitting:
-        raise CorpusError(f"{path}: holds no file like {pattern}; check the archive, or download it again")
+        remedy = "give the folder that holds them" if path.is_dir() else "check the archive"
+        raise CorpusError(f"{path}: holds no file like {pattern}; {remedy}, or download it again")
 
 
 def _zip_bytes(path: Path, is_wanted: Callable[[str], bool], password: str, remedy: str) -> Iterator[tuple[str, bytes]]:
@@ -323,9 +325,9 @@ def fetch(corpus: str, file: SourceFile, *, progress: Progress | None = None) ->
         return folder / file.name
     root, pinned = folder / file.name.split(".", 1)[0], pinned_members(file)
     with ThreadPoolExecutor(CONNECTIONS) as pool:
-        futures = [pool.submit(bring, f"{file.url}/{quote(x)}", root / x, sha256=pinned[x]) for x in pinned]
-        for future in futures:
-            future.result()
+        urls, paths = [f"{file.url}/{quote(name)}" for name in pinned], [root / name for name in pinned]
+        # unlike `submit`, an iteration that fails calls off the downloads that have not begun
+        list(pool.map(lambda url, path, digest: bring(url, path, sha256=digest), urls, paths, pinned.values()))
     return root
 
 

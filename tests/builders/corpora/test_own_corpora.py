@@ -241,6 +241,25 @@ def test_every_rule_changes_who_is_left(tmp_path: Path) -> None:
     assert items["flags"][:] == [["few_ratings"], ["few_ratings"]]
 
 
+def test_a_rater_who_always_answers_alike_has_no_z_scores_wherever_the_rows_stand(tmp_path: Path) -> None:
+    rows = [f"{n};{who};Satz {n}.;{1 + (n + place) % 7}" for n in range(24) for place, who in enumerate(("ana", "ben"))]
+    rows += [f"{n};cem;Satz {n}.;{5 if n == 3 else 4}" for n in range(24)]
+    column_map = """layout = "sentences"
+[columns]
+item = "item"
+sentence = "sentence"
+rater = "who"
+rating = "points"
+[ratings]
+scale = "likert7"
+normalisation = "z-by-rater"
+"""
+    path = judgments(tmp_path, column_map, "\n".join(["item;who;sentence;points", *rows, ""]))
+    assert set(pairbank.load_corpus(path)["human_n"]) == {2}
+    said = "; ".join((manifest_of(pairbank.load_corpus(path)) or {})["facts"]["reading"])
+    assert "excluded: 1 rater who always give the same answer, or gave one (24 ratings)" in said
+
+
 def test_a_field_of_a_path_is_one_folder_or_a_part_of_a_name(tmp_path: Path) -> None:
     (tmp_path / "corpus.toml").write_text(CORPUS.split("[ratings]", maxsplit=1)[0], encoding="utf-8")
     tables = read_map(tmp_path / "corpus.toml").tables[0]
@@ -305,13 +324,18 @@ def test_rules_with_a_fault_say_what_was_expected(tmp_path: Path, old: str, new:
         ),
         ("[[tables]]\npath = '{a}/{a}.csv'\n", r"\{a\} occurs twice in path"),
         (
+            "[[tables]]\npath = '{language}.csv'\ncolumns = {target_good='a', target_bad='b'}\n",
+            r"german\.csv, \{language\} of path '\{language\}\.csv': no language tag 'german'; did you mean 'de'",
+        ),
+        (
             "[[keep]]\nnaem = 'x'\n[columns]\ntarget_good = 'a'\ntarget_bad = 'b'\n",
             "unknown key 'keep.0.naem'; did you mean 'name'",
         ),
     ],
 )
 def test_a_description_with_a_fault_says_what_was_expected(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "a.csv").write_text("a,b\nx y,x z\n")
+    for name in ("a.csv", "german.csv"):
+        (tmp_path / name).write_text("a,b\nx y,x z\n")
     (tmp_path / "corpus.toml").write_text(text)
     with pytest.raises((CorpusError, UnknownNameError), match=message):
         pairbank.load_corpus(tmp_path)

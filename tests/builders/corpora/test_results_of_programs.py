@@ -118,6 +118,9 @@ def test_what_cannot_be_told_is_an_error_that_says_what_to_declare(tmp_path: Pat
     raw_results.qualtrics(path, ["terrible", "bad", "odd", "so-so", "fine", "good", "perfect"])
     with pytest.raises(CorpusError, match=r"survey\.csv, row 4: a survey of Qualtrics whose answers are no numbers"):
         pairbank.load_corpus(path)
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:3]))
+    with pytest.raises(CorpusError, match=r"survey\.csv: a survey of Qualtrics without an answer; export it with"):
+        pairbank.load_corpus(path)
     plain = raw_results.write("jspsych.json", tmp_path)
     trials = [{k: v for k, v in trial.items() if k != "stimulus"} for trial in json.loads(plain.read_text())]
     plain.write_text(json.dumps(trials))

@@ -238,7 +238,7 @@ def test_dtfit_files_that_do_not_belong_together_are_one_clear_error(tmp_path: P
             "corpus.csv",
             DTFIT,
             (1, "The pilot parked the", "plane", "sofa", "event_plausibility", 6.5, 9),
-            r"corpus\.csv, row 2 \('9'\): people's mean answer is not a number from 1 to 7",
+            r"corpus\.csv, row 2, bad_human_score \('9'\): people's mean answer is not a number from 1 to 7",
         ),
     ],
 )

@@ -227,3 +227,14 @@ def test_a_folder_with_a_missing_file_names_it_and_the_tree(
     file = folder_file(monkeypatch, tmp_path, {"one/a.tsv": b"a\tb\n"})
     with pytest.raises(CorpusFileNotFoundError, match=r"/one/a\.tsv \(HTTP 404.*from https://github\.com/o/r/tree/c"):
         fetch("mine", file)
+
+
+def test_a_folder_whose_file_is_missing_calls_off_the_files_that_were_not_begun(
+    server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PAIRBANK_GITHUB_RAW", server)
+    monkeypatch.setattr("pairbank.builders.sources.source.CONNECTIONS", 1)
+    file = folder_file(monkeypatch, tmp_path, {f"one/{n:03}.tsv": b"a\tb\n" for n in range(200)})
+    with pytest.raises(CorpusFileNotFoundError, match=r"/one/000\.tsv \(HTTP 404"):
+        fetch("mine", file)
+    assert len(Handler.ranges) < 100
