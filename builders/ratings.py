@@ -71,6 +71,7 @@ class Rating:
     trial: int | None = None
     """Numbers the rater's judgments in the order in which they were made; None = the source does not say."""
     of_trial: Mapping[str, float | str] = field(default_factory=dict)
+    """What is known of `OF_A_TRIAL`."""
 
 
 def rating_of(

@@ -421,6 +421,7 @@ class ShapedRow:
     number: int
     """Line or row of the better side."""
     cells: dict[str, Any]
+    """By schema column."""
     good: Row
     """The table's row; of `long`, that of the better side."""
     bad: Row | None = None

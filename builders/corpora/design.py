@@ -76,6 +76,7 @@ class Crossing:
     design: Design
     where: str
     columns: tuple[str, ...] = ()
+    """Of raters that have one each."""
     rows: dict[tuple[str, ...], dict[tuple[str, ...], dict[str, int]]] = field(default_factory=dict)
     """Design -> cell -> item set -> row."""
     levels: dict[str, dict[str, str]] = field(default_factory=dict)

@@ -56,7 +56,7 @@ IDENTITY = ("MetaTemplateID", "TemplateID", *TEXTS)
 RELATIONS_RATINGS = tuple(f"text_likert_target{target}_context{context}" for target in (1, 2) for context in (1, 2))
 CHOICES = ("text_choice_target1", "text_choice_target2")
 Key = tuple[str, ...]
-_KEY = itemgetter(*IDENTITY)
+_key = itemgetter(*IDENTITY)
 
 
 def dtfit_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
@@ -316,11 +316,11 @@ def social_relations_rows(files: Mapping[str, LocatedFile], options: BuildOption
     chosen: dict[Key, Mapping[str, str]] = {}
     if CHOICE_FILE in files:
         for where, row in _relations_table(_only(files[CHOICE_FILE]), CHOICES):
-            if chosen.setdefault(_KEY(row), row) is not row:
+            if chosen.setdefault(_key(row), row) is not row:
                 raise CorpusError(f"{where}: an item of an earlier row; expected each once")
     seen: set[Key] = set()
     for number, (where, row) in enumerate(_relations_table(_only(files[LIKERT_FILE]), RELATIONS_RATINGS), 1):
-        key = _KEY(row)
+        key = _key(row)
         if key in seen:
             raise CorpusError(f"{where}: an item of an earlier row; expected each once")
         if chosen and key not in chosen:

@@ -85,9 +85,14 @@ def _groups(located: LocatedFile) -> dict[str, tuple[list[_Sentence], list[_Sent
         n = row.get("n") or None
         if n is not None and not n.isdecimal():
             raise CorpusError(f"{where}: n is {n!r}, expected the number of raters, or an empty cell")
-        rating, n_raters = read_rating(row["rating"], where), None if n is None else int(n)
-        cells = (row.get("id") or str(number), row["sentence"], rating, n_raters, row.get("phenomenon") or None)
-        groups[row["group"]][row["acceptable"] == "0"].append(_Sentence(*cells))
+        sentence = _Sentence(
+            identifier=row.get("id") or str(number),
+            text=row["sentence"],
+            rating=read_rating(row["rating"], where),
+            n_raters=None if n is None else int(n),
+            phenomenon=row.get("phenomenon") or None,
+        )
+        groups[row["group"]][row["acceptable"] == "0"].append(sentence)
     return groups
 
 

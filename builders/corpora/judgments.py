@@ -215,6 +215,7 @@ class Judgments:
     n_fast: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     _tables: dict[str, list[_Sentence]] = field(default_factory=dict)
+    """Where a table stands -> its sentences."""
     _checks: dict[str, list[bool]] = field(default_factory=dict)
     _times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 

@@ -49,6 +49,7 @@ class MarkedRowError(CorpusError):
 class MarkedRows:
     path: object
     mapping: Mapping[str, str]
+    """Schema column -> the file's."""
     treatment: Marks
     by_map: bool = False
     """Whether a map made the sides: then no column of the file is one side's alone."""

@@ -1,7 +1,7 @@
 """Results of experiment programs, read as they were written: one row per judgment, without a map.
 
-Sentences of Qualtrics are the statements of its questions, those of numbered columns of Mechanical Turk get rows of
-their own, and HTML of jsPsych is taken off.
+A folder or zip has files of one program, one per participant. Sentences of Qualtrics are the statements of its
+questions, those of numbered columns of Mechanical Turk get rows of their own, and HTML of jsPsych is taken off.
 """
 
 from __future__ import annotations

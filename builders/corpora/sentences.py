@@ -144,7 +144,10 @@ def nocola_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iter
 
 
 def nocola_pairs(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:  # noqa: ARG001
-    """Yield the pairs in their order; blank lines and comments (`#`) are no pairs."""
+    """Yield the pairs in their order; blank lines and comments (`#`) are no pairs.
+
+    A line is read as the authors' script reads it: the sentence with an error, its correction, the code of the error.
+    """
     (file,) = files.values()
     n_items = 0
     for number, line in enumerate(decode(file.path.read_bytes(), str(file.path)).split("\n"), 1):

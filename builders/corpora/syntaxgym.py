@@ -194,7 +194,8 @@ KINDS = {
 def mandarin_rows(files: Mapping[str, LocatedFile], options: BuildOptions) -> Iterator[Item]:
     """Yield the sentences suite by suite, an item's conditions side by side, written without spaces, in three regions.
 
-    Which words are critical, and whose surprisal must be higher, is what the authors' notebook computes.
+    These are what precedes the critical words, these words, and the rest. Which words are critical, and whose surprisal
+    must be higher, is what the authors' notebook computes.
     """
     for suite, name in SYNTAXGYM_MANDARIN.subset_files.items():
         if not is_requested(suite, options):

@@ -43,6 +43,7 @@ class Unseen(NamedTuple):
     differ: Callable[[str, str], bool]
     """Of the better and the worse side; of a single sentence, both are the same text."""
     of_sentences: bool = False
+    """Whether it says something only of whole sentences."""
 
 
 def flags_of(good: str, bad: str, *, whole: bool) -> Iterator[str]:

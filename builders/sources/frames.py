@@ -22,6 +22,7 @@ class Frame:
     header: tuple[str, ...] = ()
     """"" where a column has no name; () = no header was found."""
     n_before: int = 0
+    """Records before the first row."""
     notes: tuple[str, ...] = ()
     has_index: bool = False
     """Whether the first column holds row numbers or names, and is no column of the table."""

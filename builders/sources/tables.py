@@ -57,6 +57,7 @@ class Table:
     columns: tuple[str, ...]
     """Its columns in order; of JSON lines, those of all rows."""
     encoding: str = ""
+    """The codec of its text; "" for workbooks and parquet."""
     delimiter: str = ""
     """"" for JSON, workbooks and parquet."""
     format: TableFormat = NOTHING_SAID
