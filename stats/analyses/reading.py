@@ -1,4 +1,8 @@
-"""Do reading times follow surprisal? Linear mixed models of what `pairbank words … --join` wrote."""
+"""Do reading times follow surprisal? Linear mixed models of what `pairbank words … --join` wrote.
+
+Log reading times have random participants, words and texts; the baseline has length, frequency and place of the word,
+and length and frequency of the words before, the full model their surprisal as well.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Introspection from answers alone: does a model predict its own answers better than other models predict them?"""
+"""Introspection from answers alone: does a model predict its own answers better than other models predict them?
+
+Self-access is by crossed predictions on items that two models answer alike, where whoever predicts by its own answer is
+as right about the other as about itself.
+"""
 
 from __future__ import annotations
 

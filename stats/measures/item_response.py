@@ -61,6 +61,7 @@ class ItemCurves:
     """Of the same, shape (2, 2)."""
 
     def interval(self, of: str) -> tuple[FloatArray, FloatArray]:
+        """Return the 95% bounds of `difficulty` or `discrimination` of each item."""
         half = stats.norm.ppf(0.975) * getattr(self, f"{of}_sd")
         return getattr(self, of) - half, getattr(self, of) + half
 

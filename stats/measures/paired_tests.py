@@ -113,7 +113,8 @@ def compare_credits(
 ) -> Comparison:
     """Compare two accuracies from what each item earns: where presentations are pooled, no delta says it.
 
-    Credits are from 0 (wrong) to 1 (right), between them a tie or a mean over presentations.
+    Credits are from 0 (wrong) to 1 (right), between them a tie or a mean over presentations; clusters are the number of
+    each item's paradigm, -1 for none.
 
     >>> found = compare_credits([1.0, 1.0, 0.5, 0.5], [0.5, 0.5, 0.5, 0.0])
     >>> found.difference.value, found.n_only_a, found.n_ties
@@ -204,9 +205,9 @@ def half_gain_test(n: int, n_half: int, seen: int) -> GainTest:
 
 def _two_sided(above: float, same: float, *, is_even: bool) -> GainTest:
     """Return p-values from the chances of a larger sum of gains and of the same one; `is_even`: that sum is 0."""
-    return (
-        GainTest(1.0, 1 - same / 2) if is_even else GainTest(min(1.0, 2 * (above + same)), min(1.0, 2 * above + same))
-    )
+    if is_even:
+        return GainTest(1.0, 1 - same / 2)
+    return GainTest(min(1.0, 2 * (above + same)), min(1.0, 2 * above + same))
 
 
 def _finer_gain_test(gain: FloatArray) -> GainTest:

@@ -99,6 +99,7 @@ class MixedFit:
         return _information(self.model, np.append(self.parameters, np.sqrt(self.scale)))
 
     def contrast(self, weights: FloatArray) -> tuple[float, float, float]:
+        """Return a contrast of the effects, its standard error and its degrees of freedom."""
         information, slopes = self._spread
         square = float(weights @ self.covariance @ weights)
         gradient = np.einsum("i,kij,j->k", weights, slopes, weights)

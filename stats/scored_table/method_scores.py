@@ -205,6 +205,7 @@ def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
 
 
 def logprobs_of(frame: pd.DataFrame, layout: MethodLayout, *, applies: BoolArray) -> FloatArray:
+    """Return the list column of log-probabilities, shape (rows, presentations, options)."""
     result = np.full((len(frame), len(layout.presentations), len(layout.options)), np.nan)
     if not layout.has_logprobs or layout.kind == "prediction":
         return result
@@ -284,6 +285,7 @@ def _unparsed(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
 
 
 def _decisions(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
+    """Return which option was chosen, shape (rows, presentations, options)."""
     name, n_options = ScoreColumns(layout.method).answers, len(layout.options)
     choices: dict[str | None, list[float]] = dict(zip(layout.options, np.eye(n_options).tolist(), strict=True))
     choices |= {TIE_ANSWER: [1 / n_options] * n_options, None: [np.nan] * n_options}
@@ -324,6 +326,7 @@ class Credits:
 
     @property
     def is_biased(self) -> bool:
+        """Whether the model picks one option whatever it stands for."""
         return not np.isnan(self.first_option)
 
     @property

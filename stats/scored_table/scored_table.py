@@ -110,6 +110,7 @@ class ScoredTable:
         return self.frame[column].isin(values).to_numpy(dtype=np.bool_)
 
     def numbers(self, column: str) -> FloatArray:
+        """Return a number column with NaN for null, or where there is no such column; infinity is refused."""
         return number_column(self.frame, column)
 
     @cached_property
@@ -119,9 +120,11 @@ class ScoredTable:
         return self.numbers("label") if has_labels else np.full(len(self.frame), np.nan)
 
     def delta(self, method: str) -> FloatArray:
+        """Return a method's differences (good - bad), shape (rows,); NaN where it does not apply."""
         return delta_of(self.frame, method)
 
     def side(self, method: str, side: Side) -> FloatArray:
+        """Return a method's scores of one side, `good` or `bad`, shape (rows,); NaN where it gives none."""
         return side_of(self.frame, method, side)
 
     @cached_property
@@ -135,6 +138,7 @@ class ScoredTable:
         return _string_logprobs(self.layouts, lambda _names: self.frame)
 
     def argmax(self, method: str) -> FloatArray:
+        """Return a method's most probable ratings of both sides, shape (rows, 2); NaN where there are none."""
         return argmax_of(self.frame, method)
 
     @cached_property
@@ -167,6 +171,7 @@ class ScoredTable:
         return tuple(scores for scores in result if scores.was_asked)
 
     def method(self, name: str) -> MethodScores | None:
+        """Return the numbers of one method; None where it was asked of no row."""
         return next((scores for scores in self.methods if scores.layout.method == name), None)
 
     @cached_property

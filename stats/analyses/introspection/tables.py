@@ -243,7 +243,7 @@ def correctness_by_size(cells: pd.DataFrame) -> Regression:
     """Return the logistic regression of correct answers on method and log model size (Table 5).
 
     As published, every item x prompt is a row with a direct and a prompted outcome, so that a direct outcome counts
-    once for each prompt. The standard errors are therefore too small for the direct method.
+    once for each prompt. The standard errors are therefore too small for the direct method. Section 3.2.1, Table 5.
     """
     log_size, is_meta = _log(cells["size_billions"]), cells["is_meta"].to_numpy(dtype=np.float64)
     return binomial(

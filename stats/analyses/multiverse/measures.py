@@ -1,9 +1,10 @@
 """The readings of a table, the claim that they are about, and the test of its specification curve.
 
-The test is that of Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214. Under the null, the sign of
-what an item contributes is exchanged at random, in all specifications at once, so that the draws are as dependent as
-the curve is: of paired gains that is a permutation of what is compared within the item, of correlations a wild
-bootstrap of each item's influence. Where items come in paradigms, the signs of whole paradigms are exchanged.
+The test is that of Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214: of the median effect, the
+share of specifications that are significant in the direction of the claim, and the mean z (Stouffer). Under the null,
+the sign of what an item contributes is exchanged at random, in all specifications at once, so that the draws are as
+dependent as the curve is: of paired gains that is a permutation of what is compared within the item, of correlations a
+wild bootstrap of each item's influence. Where items come in paradigms, the signs of whole paradigms are exchanged.
 """
 
 from __future__ import annotations

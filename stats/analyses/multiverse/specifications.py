@@ -1,4 +1,7 @@
-"""Every specification of a claim: one estimate per combination of the choices that the tables hold."""
+"""Every specification of a claim: one estimate per combination of the choices that the tables hold.
+
+Ties are a choice where there are some, a filter where it leaves some items out and 20 in.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Do a model's surprisals behave as the predictions of test suites say? (SyntaxGym: Hu et al. 2020)."""
+"""Do a model's surprisals behave as the predictions of test suites say? (SyntaxGym: Hu et al. 2020).
+
+An item counts where every comparison of its suite's formula holds, among them differences of differences.
+"""
 
 from __future__ import annotations
 

@@ -115,10 +115,13 @@ def test_methods_correlate_over_languages_and_the_questions_do_so_by_english_alo
 
 def test_leaving_out_is_the_correlation_of_the_rest() -> None:
     x, y = np.random.default_rng(0).normal(size=(2, 6))
-    _, without = leave_one_out(x, y, list("abcdef"))
+    result = leave_one_out(x, y, list("abcdef"))
     for position, name in enumerate("abcdef"):
         kept = np.arange(6) != position
-        assert without[name] == pytest.approx(np.corrcoef(x[kept], y[kept])[0, 1], abs=1e-12)
+        assert result.without[name] == pytest.approx(np.corrcoef(x[kept], y[kept])[0, 1], abs=1e-12)
+    assert (result.lowest, result.highest) == (min(result.without.values()), max(result.without.values()))
+    with pytest.raises(BankError, match="expected 2 different ones"):
+        leave_one_out([1.0, 2.0], [1.0, 3.0], ["en", "en"])
 
 
 def test_two_languages_leave_nothing_to_correlate(cells: pd.DataFrame) -> None:
