@@ -265,7 +265,8 @@ def _read(requests: Sequence[EncodedRequest], kind: Literal["causal", "masked", 
 def measured_flops_per_second(*, n_tokens: int = 6_000, clock: Callable[[], float] = time.perf_counter) -> float:
     """Return the FLOPs a second that scoring reaches on this machine: a small random Llama scores for some seconds.
 
-    Its layers are as wide as those of SmolLM2-135M on a CPU, and of a model of one billion on a GPU.
+    Its layers are as wide as those of SmolLM2-135M on a CPU, and of a model of one billion on a GPU. By `clock` time
+    may be this process's own, where others are at work.
     """
     from transformers import LlamaConfig, LlamaForCausalLM
 

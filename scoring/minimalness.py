@@ -147,11 +147,10 @@ def load_embedder(
         )
     from sentence_transformers import SentenceTransformer
 
-    folder: Path | None = None
     if name is None:
-        model_id, package = DEFAULT_MODEL, find_spec(DEFAULT_PACKAGE)
-        for place in (package and package.submodule_search_locations) or ():
-            folder = folder or Path(place) / "model"
+        spec = find_spec(DEFAULT_PACKAGE)
+        places = list(spec.submodule_search_locations or ()) if spec else []
+        folder, model_id = (Path(places[0]) / "model" if places else None), DEFAULT_MODEL
     else:
         path = Path(name).expanduser()
         folder, model_id = (path, path.resolve().name) if path.is_dir() else (None, str(name))

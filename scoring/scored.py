@@ -332,7 +332,7 @@ class ScoredFile(Scored):
 
     def save(self, path: str | Path, *, bom: bool = False) -> Path:
         self._check()
-        return read_scored(self.path).save(path, bom=bom)
+        return read_scored(self.path).save(path, bom=bom)  # its rows are not kept afterwards
 
     def _check(self) -> None:
         if _state_of(self.path) != self._state:

@@ -52,6 +52,7 @@ PARQUET = ".parquet"
 COPIES = (".csv", ".tsv", ".jsonl", ".xlsx")
 BOM = b"\xef\xbb\xbf"
 SHEET_ROWS, CELL_CHARACTERS = 1_048_576, 32_767
+"""What Excel takes."""
 SHEET_CREATED = datetime(1980, 1, 1)  # noqa: DTZ001 - a workbook's times have no zone
 """Stated by every workbook: with the time of writing, no two would have the same bytes."""
 

@@ -135,6 +135,7 @@ class _Decisions:
         return tuple(self.score.name + column for column in self.asking.columns)
 
     def part(self, chunk: Chunk, two_sided: BoolArray) -> Mapping[str, Any]:
+        """Return shares, answers and flags of some rows; null where an answer that is needed is missing."""
         name, c = self.score.name, ScoreColumns(self.score.name)
         if self.asking is SENTENCE_JUDGED and two_sided.any():
             where = chunk.where(int(two_sided.argmax()))
@@ -142,20 +143,26 @@ class _Decisions:
                 f"{where}: a pair, and {name} has no answers about its worse side: "
                 f"map {name}_bad too, or {name} where one answer chooses a side"
             )
-        rows: list[dict[str, Any]] = []
-        for row, cells in enumerate(zip(*map(chunk.column, self.numbers), strict=True)):
-            given = [cell for cell in cells if cell is not None]
-            if len(given) < len(cells):
-                rows.append({c.flags: [HALF_EMPTY]} if given else {})
-                continue
-            answers = self._answers(chunk, row, given)
-            n_unparsed = answers.count(UNPARSED)
-            good, bad = self._shares(answers)
-            rows.append({c.good: good, c.bad: bad, c.delta: None if good is None or bad is None else good - bad})
-            rows[-1][c.answers] = [None if answer == UNPARSED else answer for answer in answers]
-            rows[-1] |= {c.unparsed: n_unparsed, c.flags: [UNPARSED] if n_unparsed else []}
+        cells = zip(*map(chunk.column, self.numbers), strict=True)
+        rows = [self._row(chunk, row, answers, c) for row, answers in enumerate(cells)]
         columns = (c.good, c.bad, c.delta, c.answers, c.unparsed, c.flags)
         return {column: [row.get(column) for row in rows] for column in columns}
+
+    def _row(self, chunk: Chunk, row: int, cells: Sequence[str | None], c: ScoreColumns) -> Mapping[str, Any]:
+        given = [cell for cell in cells if cell is not None]
+        if len(given) < len(cells):
+            return {c.flags: [HALF_EMPTY]} if given else {}
+        answers = self._answers(chunk, row, given)
+        n_unparsed = answers.count(UNPARSED)
+        good, bad = self._shares(answers)
+        return {
+            c.good: good,
+            c.bad: bad,
+            c.delta: None if good is None or bad is None else good - bad,
+            c.answers: [None if answer == UNPARSED else answer for answer in answers],
+            c.unparsed: n_unparsed,
+            c.flags: [UNPARSED] if n_unparsed else [],
+        }
 
     def _answers(self, chunk: Chunk, row: int, cells: Sequence[str]) -> list[str | None]:
         """Return the option chosen in each presentation, or tie or unparsed; None where it was not asked."""

@@ -30,6 +30,7 @@ class Pinned(NamedTuple):
     name: str
     sha256: str
     path: str
+    """In the repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,7 @@ def pins_of(name: str, profile: ImportProfile) -> tuple[Pinned, ...]:
 def published_files(
     name: str, data_dir: str | Path | None = None, *, progress: Progress | None = None
 ) -> PublishedFiles:
+    """Return the files of a shipped profile's source, from a folder or downloaded into the cache."""
     profile = load_profile(name)
     pins = pins_of(name, profile)
     folder_name, folders = profile.folder or name, tuple[Path, ...]()
@@ -88,7 +90,8 @@ def _others(pins: Iterable[Pinned], folder: Path) -> tuple[str, ...]:
         else:
             with contextlib.suppress(OSError, EOFError), gzip.open(f"{path}.gz") as opened:
                 digest = sha256(opened.read()).hexdigest()
-        others += [] if digest == pin.sha256 else [pin]
+        if digest != pin.sha256:
+            others.append(pin)
     packed = dict(_packed(folder)) if others else {}
     return tuple(pin.name for pin in others if pin.sha256 != packed.get(pin.name))
 

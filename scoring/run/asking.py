@@ -106,10 +106,12 @@ class UnitRequests:
     rows: Sequence[Mapping[str, Any]]
     methods: Sequence[Method]
     n_requests: list[list[int]]
+    """Of each method, about each item."""
     places: list[int]
     """Of each request, which of the encoded ones it is."""
     encoded: list[EncodedRequest]
     fits: list[bool]
+    """Into the model's context."""
 
     @property
     def requests(self) -> list[EncodedRequest]:

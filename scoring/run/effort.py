@@ -23,6 +23,7 @@ _LEAST = 1.0
 def efforts(
     units: Sequence[Unit], item: Callable[[int], Mapping[str, Any]], n_items: int, reader: Scorer
 ) -> list[float]:
+    """Return the work of each unit, in no particular measure."""
     places = range(0, n_items, max(1, -(-n_items // MOST_LOOKED_AT)))
     by_methods: dict[tuple[str, ...], dict[int, float]] = {}
     work = []

@@ -46,6 +46,7 @@ class WorkQueue:
         self._jobs = {job.unit: job for job in jobs}
         self._n_places_done: Counter[int] = Counter()
         self.n_deaths: Counter[int] = Counter()
+        """Of workers, by unit."""
 
     @property
     def n_units_waiting(self) -> int:

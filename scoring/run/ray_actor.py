@@ -101,6 +101,7 @@ class Worker:
 class Facts:
     info: ModelInfo
     versions: str
+    """Of the code that decides numbers."""
     pid: int
     host: str
 

@@ -138,6 +138,7 @@ class Shard:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredShards:
     model_key: str
+    """Hash of the model's signature."""
     packs: dict[str, Packs] = field(default_factory=dict)
     loose: set[str] = field(default_factory=set)
     """Keys of the shards read and written here that are files of their own."""

@@ -18,6 +18,7 @@ class Unit:
     number: int
     start: int
     stop: int
+    """One past the last item."""
     methods: tuple[Method, ...]
 
     @property

@@ -120,6 +120,7 @@ class Job:
 
     @property
     def work(self) -> int:
+        """A guess of it, good enough to compare jobs by."""
         return len(self.rows) * len(self.names)
 
 

@@ -174,6 +174,7 @@ def _people(
 
 
 def _accepts(row: Row, file: Path, line: int) -> int:
+    """Return whether a judgment accepts a sentence: the files say whether it agrees with the condition."""
     if row["accuracy"] not in ("0", "1"):
         raise ScoreImportError(f"{file}, row {line}: accuracy is {row['accuracy']!r}, expected 0 or 1")
     return int(row["accuracy"] == CONDITIONS[_condition(row, file, line)])

@@ -87,8 +87,9 @@ def _log(file: Path, document: Mapping[str, Any]) -> Log:
     for name, asked in choices.items():
         log.decide(name, f"answers to the task {task} of Inspect", asked)
     for score in (document.get("results") or {}).get("scores") or []:
-        scorer, accuracy = str(score.get("scorer")), (score.get("metrics") or {}).get("accuracy") or {}
-        log.compare(task, f"accuracy ({scorer})", accuracy.get("value"), values.get(scorer, []))
+        scorer, accuracy = str(score.get("scorer")), (score.get("metrics") or {}).get("accuracy")
+        if accuracy is not None and (computed := values.get(scorer)):
+            log.compare(task, f"accuracy ({scorer})", float(accuracy["value"]), computed)
     return log
 
 

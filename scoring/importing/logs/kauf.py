@@ -121,6 +121,7 @@ def _scores(source: Source, name: str, texts: set[str], refusals: Refusals) -> M
 
 
 def _people(source: Source, name: str) -> tuple[People, list[Judgment]]:
+    """Return people's mean ratings, and single ones where they are published."""
     ratings: dict[str, list[float]] = defaultdict(list)
     judgments = []
     numbers: dict[str, int] = {}

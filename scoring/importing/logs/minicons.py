@@ -104,6 +104,7 @@ def _pair(file: Path, line: int, row: Mapping[str, Any], kinds: Sequence[str]) -
 def _sums(
     table: Table, rows: Sequence[tuple[int, Mapping[str, Any]]], kinds: Sequence[str]
 ) -> dict[str, tuple[int, str, dict[str, float]]]:
+    """Return sentences as they are compared -> the first row, the text, and their scores."""
     by_token = "token" in table.columns
     if by_token and any(kind.startswith("mean_") for kind in kinds):
         raise ScoreImportError(f"{table.path}: mean_logprob of a row a token; a token has no mean: call it logprob")

@@ -195,6 +195,19 @@ def test_two_rows_of_one_item_are_refused(tmp_path: Path, starter: Any) -> None:
         import_logs(changed(tmp_path, "starter_pairs", repeated), "lm-eval", items=starter)
 
 
+def test_an_accuracy_of_inspect_that_is_no_number_is_refused_and_one_in_quotes_is_compared(tmp_path: Path) -> None:
+    document = json.loads((LOGS / "inspect_ai" / "one-order.json").read_text(encoding="utf-8"))
+    accuracy, path = document["results"]["scores"][0]["metrics"]["accuracy"], tmp_path / "one-order.json"
+    accuracy["value"] = str(accuracy["value"])
+    path.write_text(json.dumps(document), encoding="utf-8")
+    (stated,) = import_logs(path, "inspect-ai").stated
+    assert stated.is_same
+    accuracy["value"] = None
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(ScoreImportError, match="not as inspect-ai writes it"):
+        import_logs(path, "inspect-ai")
+
+
 def test_an_option_with_an_empty_text_is_named_with_its_row(tmp_path: Path, starter: Any) -> None:  # noqa: ANN401
     def emptied(n: int, line: dict[str, Any]) -> dict[str, Any]:
         if n == 1:
