@@ -161,12 +161,12 @@ def _croissant_problems(root: Path, manifest: Mapping[str, Any]) -> Iterator[str
     try:
         stated = json.loads((root / layout.CROISSANT).read_bytes().decode("utf-8"))
         listed_files = [file for file in stated["distribution"] if file["@type"] == "cr:FileObject"]
-        files = {file["name"]: file.get("sha256") for file in listed_files if file["name"] != "repo"}
-        sets = {entry["name"]: {str(field["name"]) for field in entry["field"]} for entry in stated["recordSet"]}
+        files = {str(file["name"]): file.get("sha256") for file in listed_files if file["name"] != "repo"}
+        sets = {str(entry["name"]): {str(field["name"]) for field in entry["field"]} for entry in stated["recordSet"]}
     except UnicodeDecodeError as error:
         yield f"not UTF-8 ({error.reason} at byte {error.start})"
         return
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         yield f"not a Croissant file of pairbank's ({type(error).__name__}: {str(error)[:80]})"
         return
     hashes = {name: manifest["files"][name] for name in layout.data_files(manifest)}

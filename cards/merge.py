@@ -93,7 +93,7 @@ def _write_union(a: _Side, b: _Side, staged: Path, command: str) -> None:
                 shutil.copyfile(side.root / path, staged / path)
     _copy_reports(a, b, staged)
     if old := [frame for side in (a, b) if (frame := tables.read_summary(side.root)) is not None]:
-        # from which those of tables without texts are taken over
+        # results of tables without texts are taken over from these
         results = pd.concat(old, ignore_index=True).drop_duplicates([*tables.IDENTITY])
         tables.write_summary(staged / layout.SUMMARY, results)
     summary = tables.summary_of(staged, manifest, {})
@@ -107,10 +107,11 @@ def _write_union(a: _Side, b: _Side, staged: Path, command: str) -> None:
 
 def _side(place: str | Path) -> _Side:
     """Return a bank's folder; one on the Hub is downloaded to our cache, as files and no links."""
-    root, repo_id = Path(place), str(place)
+    root = Path(place)
     if root.is_dir():
         record = read_json(root / layout.RECORD) if (root / layout.RECORD).is_file() else {}
-        return _Side(name=repo_id, root=root, record=record)
+        return _Side(name=str(place), root=root, record=record)
+    repo_id = str(place)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", repo_id, flags=re.ASCII):
         raise BankError(f"{place}: no such folder; expected a bank, or ORG/NAME on the Hub")
     from huggingface_hub import HfApi
@@ -239,6 +240,7 @@ def table_difference(a: datasets.Dataset, b: datasets.Dataset, name_a: str, name
 
 
 def _united(a: _Side, b: _Side) -> dict[str, Any]:
+    # in the order of both, with the facts of the first
     corpora = {**a.manifest["corpora"], **b.manifest["corpora"], **a.manifest["corpora"]}
     for name, facts in b.manifest["corpora"].items():
         if lacks_licence(name, corpora[name]) and not lacks_licence(name, facts):

@@ -146,7 +146,7 @@ def publish(
     layout.read_manifest(root)
     with contextlib.nullcontext() if dry_run else locked(root):
         manifest = check_publishable(root)
-        work = _Work(root, HfApi(), dry_run=dry_run, private=private, replace=replace, tell=tell)
+        work = _Work(root, HfApi(), dry_run=dry_run, private=private, replace=tuple(replace), tell=tell)
         files = bank_as_published(root, manifest, repo_id, benchmark=benchmark or eval_results_pr)
         published = work.publish(Repository(api=work.api, repo_id=repo_id), files, message or _title(manifest))
         if tag and not dry_run:
@@ -217,7 +217,7 @@ class _Work:
     api: HfApi
     dry_run: bool
     private: bool | None
-    replace: Sequence[str]
+    replace: tuple[str, ...]
     tell: Tell | None
 
     def publish(self, repository: Repository, files: Mapping[str, LocalFile], message: str) -> Published:
@@ -274,7 +274,7 @@ class _Work:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What was published before, by address."""
+        """What this bank published before, by address."""
         path = self.root / layout.RECORD
         return dict(read_json(path)) if path.is_file() else {}
 
@@ -288,7 +288,7 @@ def _vouched(repository: Repository, remote: Remote) -> set[str]:
         return set()
     try:
         manifest = json.loads(repository.content(layout.MANIFEST, remote.revision))
-        stated: Mapping[str, str] = manifest["files"]
+        stated: Mapping[str, str] = dict(manifest["files"])
     except (ValueError, KeyError, TypeError):
         return set()
     vouched = {path for path, digest in stated.items() if path in remote.files and remote.files[path].etag == digest}

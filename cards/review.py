@@ -58,7 +58,7 @@ def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool
     proposals = with_retries(
         f"read the pull requests of {repo_id}", lambda: list(opened(repo_id, discussion_status="open"))
     )
-    signatures: list[Mapping[str, Any]] = []
+    signatures: list[Mapping[str, Any]] = []  # of what was merged
     reviewed = []
     for proposal in sorted(proposals, key=lambda proposal: proposal.num):
         pull_request = _PullRequest(api=api, repo_id=repo_id, proposal=proposal, before=tuple(signatures))
@@ -70,13 +70,17 @@ def review(repo_id: str, *, rescore: int = 0, comment: bool = False, merge: bool
             signatures += pull_request.signatures if merged else []
         if comment and pull_request.head:
             verdict = pull_request.commented(verdict)
-        facts: dict[str, Any] = {
-            "number": proposal.num,
-            "title": proposal.title,
-            "author": proposal.author,
-            "url": proposal.url,
-        }
-        reviewed.append(Reviewed(**facts, verdict=verdict, is_withdrawal=is_withdrawal, merged=merged))
+        reviewed.append(
+            Reviewed(
+                number=proposal.num,
+                title=proposal.title,
+                author=proposal.author,
+                url=proposal.url,
+                verdict=verdict,
+                is_withdrawal=is_withdrawal,
+                merged=merged,
+            )
+        )
     return reviewed
 
 

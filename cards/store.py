@@ -182,8 +182,10 @@ class _Build:
         state = _state(self.folder, path, "refused")
         try:
             table = opened(file, self.manifest)
-            self._contest(path, table)
-            if reason := "; ".join(self._problems(file, table)):
+            of_record = [*submissions.record_problems(file, table, self.manifest)]
+            if not of_record:  # a file in no submission's place, or without its record, claims no name
+                self._contest(path, table)
+            if reason := "; ".join(self._problems(table, of_record)):
                 return replace(state, reason=reason)
             return self._placed(state, table)
         except Exception as error:  # noqa: BLE001 - nobody knows what a stranger's file may raise
@@ -201,10 +203,9 @@ class _Build:
                     stated = f"it arrived together with {both}, which claims the name too ({reason})"
                     self.contested[one] = _state(self.folder, one, "disputed", stated)
 
-    def _problems(self, file: Path, table: Scored) -> Iterator[str]:
+    def _problems(self, table: Scored, of_record: Sequence[str]) -> Iterator[str]:
         """Yield what is wrong with a table, or else which columns are not of the form that its config has."""
-        problems = [*submissions.table_problems(table, self.folder, self.manifest)]
-        problems += submissions.record_problems(file, table, self.manifest)
+        problems = [*submissions.table_problems(table, self.folder, self.manifest), *of_record]
         yield from problems
         if problems:
             return

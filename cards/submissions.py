@@ -54,7 +54,7 @@ from pairbank.stats.wording import magnitude, whole
 WITHDRAWN = ".withdrawn.json"
 """Ending of the file that withdraws a submission."""
 SUBMITTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_TIMES_ROUNDING = 10  # A score that is computed again may differ by this many times what rounding does to a text
+_TIMES_ROUNDING = 10  # a score that is computed again may differ by this many times what rounding does to a text
 _MOST_NOTES = 12
 _MOST_NAMED = 8  # items that one problem names
 _MOST_CHARACTERS = 1_000  # of a reason why a submission is not accepted
@@ -565,6 +565,6 @@ def reason_of(error: Exception) -> str:
 
 
 def refuse(file: str | Path, verdict: Verdict) -> None:
-
+    """Raise an error that names everything that is wrong with a submission, if anything is."""
     if verdict.problems:
         raise BankError("\n  ".join([f"{file}: the store does not accept it:", *verdict.problems]))

@@ -99,7 +99,7 @@ def ratings_path(corpus: str) -> str:
 
 
 def probe_paths(corpus: str, slug: str) -> tuple[str, str]:
-    """Return the paths of the table of layers, and of that of groups."""
+    """Return the paths of the probes of a model on a corpus: the table of layers, and that of groups."""
     name = scores_path(corpus, slug).rpartition("/")[2]
     return f"{PROBES}/{config_name(corpus)}/layers/{name}", f"{PROBES}/{config_name(corpus)}/groups/{name}"
 
@@ -192,7 +192,10 @@ def refuse_newer(root: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def compact(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a manifest as its file has it: parts of signatures once (50 MB less for a bank of 8,000 tables)."""
+    """Return a manifest as its file has it: what thousands of signatures repeat stands there once.
+
+    Else a bank of 8,000 tables has one of 50 MB, and whoever reads one table of it on the Hub downloads that first.
+    """
     if sum(map(len, manifest["scores"].values())) <= MANY_TABLES:
         return manifest
     parts: dict[str, Any] = {}

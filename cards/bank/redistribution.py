@@ -127,7 +127,7 @@ def _forms(text: str) -> set[str]:
 
 
 def is_left_out(facts: Mapping[str, Any]) -> bool:
-
+    """Return whether the bank holds only a corpus's ids and scores."""
     return facts.get("texts") == LEFT_OUT
 
 

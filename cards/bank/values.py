@@ -36,7 +36,7 @@ from pairbank.stats.wording import whole
 _CLOSE = 1e-9  # rounding of good - bad, and of sums of log-probabilities
 _ABOVE_ZERO_NATS = 1e-6  # rounding of the log-probability of a certain answer
 _MOST_NATS_PER_TOKEN = 1e4
-_LARGEST = 1e7  # A score further from 0 than this is none, in whatever unit
+_LARGEST = 1e7  # a score further from 0 than this is none, in whatever unit
 _MOST_TOKENS_PER_BYTE = 8
 _FLAG = re.compile(r"[a-z][a-z0-9_]{0,40}(:[a-z][a-z0-9_]{0,40})?")
 _POWERS = {"mean_logprob": 1.0, "slln_lp": SLLN_EXPONENT}

@@ -140,9 +140,11 @@ def _sides(table: pa.Table) -> list[list[str | None]]:
     """Return the whole strings of both sides, None where there is none; nothing where the texts are left out."""
     if not {*TEXTS, "language"} <= set(table.column_names):
         return []
-    columns = table.to_pydict()
-    parts = (zip(columns[f"context_{s}"], columns[f"target_{s}"], columns["language"], strict=True) for s in SIDES)
-    return [[None if cells[1] is None else joined(cells[0] or "", *cells[1:]) for cells in rows] for rows in parts]
+    columns, sides = table.to_pydict(), []
+    for side in SIDES:
+        rows = zip(columns[f"context_{side}"], columns[f"target_{side}"], columns["language"], strict=True)
+        sides.append([None if text is None else joined(context or "", text, tag) for context, text, tag in rows])
+    return sides
 
 
 def _spread(numbers: ArrayLike) -> Spread | None:

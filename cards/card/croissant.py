@@ -290,7 +290,8 @@ def size_category(n_items: int) -> str:
     >>> size_category(792), size_category(67000), size_category(1_200_000)
     ('n<1K', '10K<n<100K', '1M<n<10M')
     """
-    return SIZES[min(max(0, len(str(n_items)) - 3), len(SIZES) - 1)]
+    n_digits = len(str(n_items))
+    return SIZES[min(max(0, n_digits - 3), len(SIZES) - 1)]
 
 
 def hub_licence(licence: str) -> str:
@@ -324,7 +325,10 @@ def multilinguality(languages: set[str]) -> list[str]:
 
 
 def annotations_creators(manifest: Mapping[str, Any]) -> list[str]:
-    """Return who made what stands beside the texts: labels and people's judgments as found, models' scores."""
+    """Return who made what stands beside the texts: labels and people's judgments as found, models' scores.
+
+    The sources say in words only whether a crowd or experts rated, so people's judgments count as found too.
+    """
     is_ours = set(manifest["corpora"]) <= {"starter"}
     labels = "expert-generated" if is_ours else "found"
     return sorted({labels, *(["machine-generated"] if any(manifest["scores"].values()) else [])})

@@ -137,7 +137,6 @@ def card_text(bank: contents.Bank, file_hashes: Mapping[str, str], *, name: str 
     environment = Environment(autoescape=False, trim_blocks=True, lstrip_blocks=True)  # noqa: S701 - Markdown
     filters = (markdown.inline, markdown.code, markdown.fenced, markdown.alternative, markdown.table)
     environment.filters |= {f.__name__: f for f in (*filters, contents.pretty_name, layout.config_name, signature_line)}
-
     of_corpora = (tables.corpus_table, tables.sizes_table, tables.ratings_table, tables.columns_table)
     words = (models_in_words, imported_in_words, *of_corpora)
     environment.globals |= {f.__name__: f for f in (*words, accuracy_table, agreement_table)}

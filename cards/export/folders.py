@@ -143,7 +143,7 @@ def _records(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[s
     homes = {str((facts.get("source") or {}).get("homepage") or "") for facts in corpora.values()}
     homes_on_web = sorted(home for home in homes if home.startswith(("http://", "https://")))
     url = f"https://huggingface.co/datasets/{on_hub}" if on_hub else ""
-    related = [("isDerivedFrom", home) for home in homes_on_web] + [("isIdenticalTo", url)] * bool(url)
+    related = [("isDerivedFrom", home) for home in homes_on_web] + ([("isIdenticalTo", url)] if url else [])
     zenodo = {
         "upload_type": "dataset",
         "title": pretty_name(manifest),

@@ -40,7 +40,6 @@ _SIDES: Mapping[str, tuple[str, list[str]]] = {
 
 
 def task_id(corpus: str) -> str:
-
     return f"{config_name(corpus)}_forced_choice"
 
 

@@ -91,9 +91,9 @@ def numbers(values: NDArray[Any]) -> dict[str, Any]:
 
 def _values(values: list[Any]) -> dict[str, Any]:
     keys = [value if isinstance(value, str) else (repr(value),) for value in values]
-    different = dict(zip(keys[::-1], values[::-1], strict=True))
-    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    return _listed([different[key] for key in places], np.array([places[key] for key in keys], dtype=np.int64))
+    different = dict(zip(keys, values, strict=True))
+    places = {key: place for place, key in enumerate(different)}
+    return _listed([*different.values()], np.array([places[key] for key in keys], dtype=np.int64))
 
 
 def _listed(different: list[Any], codes: NDArray[Any]) -> dict[str, Any]:

@@ -66,6 +66,21 @@ def test_a_pull_request_that_cannot_be_read_is_refused_with_its_reason_and_the_h
     assert honest.merged
 
 
+@pytest.mark.parametrize("place", ["x.parquet", "starter@x/a@b/x.parquet"])
+def test_a_file_without_a_record_that_looks_like_an_honest_model_stops_and_disputes_nothing(
+    store: Path, scored_by: Score, tmp_path: Path, place: str
+) -> None:
+    honest = submission(scored_by("fake-A").save(tmp_path / "honest.parquet"), "lab")
+    twin = scored_by("fake-a").save(tmp_path / "twin.parquet")
+    put(store, honest)
+    put(store, {f"submissions/{place}": twin.read_bytes()})
+    states = {state.path: state for state in pairbank.build_store(store)}
+    assert states[next(iter(honest))].state == "shown"
+    refused = states[f"submissions/{place}"]
+    assert refused.state == "refused"
+    assert "record" in refused.reason
+
+
 def test_a_store_with_submissions_that_cannot_be_read_is_built_with_the_others(
     store: Path, scored_by: Score, tmp_path: Path
 ) -> None:

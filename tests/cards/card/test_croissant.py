@@ -149,6 +149,8 @@ def changed(bank: Path, change: Callable[[dict[str, Any]], object]) -> Path:
         (lambda it: it["recordSet"].pop(0), "config rated is not described"),
         (lambda it: it["recordSet"][0].update(name="x"), "describes 'x', which is no config"),
         (lambda it: it["recordSet"][1]["field"].pop(), "stale: config rated_scored has other columns"),
+        (lambda it: it["distribution"][0].update(name=5), "lists '5', which the bank has not"),
+        (lambda it: it["recordSet"][0].update(name=7), "describes '7', which is no config"),
         (lambda it: it.update(recordSet=7), "not a Croissant file of pairbank's"),
     ],
 )
@@ -157,6 +159,16 @@ def test_a_croissant_file_that_is_not_of_these_tables_is_found(
 ) -> None:
     with pytest.raises(BankError, match=message):
         pairbank.check_bank(changed(copied(), change), depth="quick")
+
+
+def test_a_croissant_file_that_is_nested_too_deeply_is_named(copied: Callable[[], Path]) -> None:
+    bank = copied()
+    (bank / CROISSANT).write_text("[" * 100_000, encoding="utf-8")
+    manifest = read_manifest(bank)
+    manifest["files"][CROISSANT] = sha256_of_file(bank / CROISSANT)
+    write_json(bank / "manifest.json", manifest)
+    with pytest.raises(BankError, match=r"croissant.json: not a Croissant file of pairbank's \(RecursionError"):
+        pairbank.check_bank(bank, depth="quick")
 
 
 def test_a_bank_of_an_earlier_version_has_none_and_one_that_lost_its_own_is_not_whole(
