@@ -51,6 +51,7 @@ class ModelInfo:
     name: str
     """Short name, for tables: `SmolLM2-135M-Instruct`."""
     model_id: str
+    """Hub id, or folder name for a local model."""
     revision: str
     """Commit on the Hub, or the fingerprint of a local folder."""
     architecture: str
@@ -148,6 +149,7 @@ class WorkerStats:
     """How much one of several workers did."""
 
     where: str = ""
+    """Its machine and process."""
     n_units: float = 0.0
     """Of those that were divided, its parts."""
     n_computed_tokens: int = 0
@@ -160,6 +162,7 @@ class ScoringStats:
     """How much work a scorer did, in tokens."""
 
     n_sequence_tokens: int = 0
+    """Tokens of all sequences asked for, whether computed or shared."""
     n_computed_tokens: int = 0
     """Tokens that went through the model."""
     seconds: float = 0.0
@@ -310,6 +313,7 @@ class Ask:
 
     text: str
     chat: bool = False
+    """Rendered with a chat template, which brings its own BOS."""
     where: str = ""
     draw: Draw | None = None
     """How the answer is sampled; None = greedily."""

@@ -99,6 +99,7 @@ class MethodName:
     in_chat: bool = False
     """Sent through the model's chat template although the prompt is plain text."""
     n_shots: int = 0
+    """Answered examples before the question."""
     n_samples: int = 0
     """Answers that are drawn to each prompt; 0 = one, greedily."""
     temperature: float = 1.0

@@ -36,6 +36,7 @@ class Share:
 
     first: int = 0
     stop: int = N_PLACES
+    """One past the last."""
 
     @property
     def n_places(self) -> int:

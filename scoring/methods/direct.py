@@ -8,6 +8,9 @@ without a token has NaN. Their sum is that of `direct`.
 `direct_wb`: `direct` with the word-boundary correction of Pimentel & Meister 2024 (`word_boundaries`), for each side
 
     direct_wb_good = Σ log p(tokens) − direct_wb_good_before + direct_wb_good_after
+
+in nats: `…_before` that a word can begin where the target does, `…_after` that the target's last word is over. Items in
+languages without spaces have no score, null.
 """
 
 from __future__ import annotations

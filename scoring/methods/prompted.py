@@ -2,8 +2,9 @@
 
 A forced choice or judgment weighs the log-probabilities into m_good and m_bad, in nats. A rating's are expected
 ratings, in points of the scale, under the probabilities renormalised over the options; m_argmax_good and m_argmax_bad
-are the most probable ratings. A prediction has m_good alone, the log-probability of the word. A presentation that is
-not asked of an item has NaN in m_logprobs.
+are the most probable ratings, what greedy decoding constrained to the options writes. A prediction has m_good alone,
+the log-probability of the word; so has a single sentence, whose presentations of a worse side are not asked. A
+presentation that is not asked of an item has NaN in m_logprobs.
 
 Answered examples (`Shots`) come from the items that are scored together, of the same task and language, never the item
 itself nor one that shares a string with it. They depend on the seed, the item's id and the pool alone, not on the order

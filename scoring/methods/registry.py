@@ -1,7 +1,9 @@
 """Methods by name: `direct`, the prompts of the registry, and how they are asked.
 
-`multiverse_methods` names every method that a study of some items could have chosen. Prompts for one word, free
-generation and the second copy of a paper's prompts (`_paper`: as printed, where its code differs) are left out.
+`multiverse_methods` names every method that a study of some items could have chosen: `direct`, every linking function
+that can be had, `pmi` where items have a context, and the shipped prompts read from probabilities. Prompts for one
+word, free generation and the second copy of a paper's prompts (`_paper`: as printed, where its code differs) are left
+out.
 """
 
 from __future__ import annotations
@@ -33,8 +35,10 @@ AS_PRINTED = "_paper"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodOptions:
     per_token: bool = False
+    """Keep the log-probability of each token that `direct` scores."""
     seed: int = 0
     pool: Pool | None = None
+    """The items that examples are drawn from."""
     prompts: Mapping[str, Prompt] = field(default_factory=prompts)
     scorer: Scorer | None = None
     unigrams: UnigramTables | None = None

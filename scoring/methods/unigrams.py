@@ -55,6 +55,7 @@ class Unigrams:
     """Its fingerprint: the counts mean nothing with another tokenizer."""
     n_documents: int
     documents_sha256: str
+    """Hash of all documents, in order."""
     source: dict[str, Any]
     smoothing: float
     """k of the additive smoothing."""

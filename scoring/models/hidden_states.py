@@ -153,6 +153,7 @@ def _damage(path: Path) -> str | None:
 
 
 def _computed(texts: Sequence[str], where: Sequence[str], model: StateReader) -> npt.NDArray[np.float32]:
+    """Return the states, shape (layers, texts, hidden)."""
     inputs = model.text_inputs(texts)
     longest = model.info.max_length
     for created, place in zip(inputs, where, strict=True):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 
 from pairbank.arrays import FloatArray
-from pairbank.scoring.api.model import ModelInfo, Progress, TextInput
+from pairbank.scoring.api.model import ExampleTurn, ModelInfo, Progress, TextInput
 from pairbank.scoring.api.requests import STATE, WHOLE, EncodedProbe, EncodedRequest, ProbeRequest, Request, Share
 from pairbank.scoring.engine.batching import default_budget, in_batches, padded
 from pairbank.scoring.engine.forward import input_device, scoring_mode
@@ -84,7 +84,14 @@ class LocalScorer:
 class EncoderScorer(LocalScorer, ABC):
     """One whose prompts are plain text, and whose encoder reads a text whole."""
 
-    def render_prompt(self, *, user: str, stem: str, **_system_and_examples: object) -> str:
+    def render_prompt(
+        self,
+        *,
+        system: str,  # noqa: ARG002
+        user: str,
+        stem: str,
+        examples: Sequence[ExampleTurn] = (),  # noqa: ARG002
+    ) -> str:
         return base_prompt(user=user, stem=stem)
 
     def as_read(self, text: str, *, chat: bool) -> str:  # noqa: ARG002

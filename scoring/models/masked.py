@@ -6,9 +6,10 @@ Of each token of the target it is log P(token | everything that is not hidden), 
 - `within_word_l2r` hides the later tokens of its word too, so that a long word's pieces do not give each other
   away (Kauf & Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", section 3).
 
-What looks like a special token in an item ("[MASK]") is read as characters. A word is what the tokenizer's
-pre-tokenizer makes one (`word_ids`), cut at whitespace besides: BERT splits "don't" into three words and makes every
-Chinese character a word; XLM-R splits at whitespace only, so that an unspaced Chinese sentence is one word.
+Context and target are one input between the model's own special tokens, which are never scored. What
+looks like a special token in an item ("[MASK]") is read as characters. A word is what the tokenizer's pre-tokenizer
+makes one (`word_ids`), cut at whitespace besides: BERT splits "don't" into three words and makes every Chinese
+character a word; XLM-R splits at whitespace only, so that an unspaced Chinese sentence is one word.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ at the end of every input and label:
 - a whole sentence (no context): one final "." is dropped, the rest cut at single spaces. For each word the encoder
   reads the sentence with `<extra_id_0>` in the word's place, and the label is `w <extra_id_0>` for the first word
   (also where it is the only word), `<extra_id_0> w` for the last and `<extra_id_0> w <extra_id_1>` for those between.
-  The words' own tokens are summed, sentinels and `</s>` are not.
+  The words' own tokens are summed, sentinels and `</s>` are not. Text without spaces is one word.
 - a continuation: the encoder reads the context, a space (which T5's tokenizer drops) and `<extra_id_0>`; the label
   is `<extra_id_0> continuation`. All of the label after the sentinel is summed, **its `</s>` included**.
 
 `conditional`, for models without sentinels (BART): the encoder reads the context (none: flag `blank_context`), the
 decoder's text is the target, its `</s>` not scored; a forced BOS or what the tokenizer puts before a target (BART's
-`<s>`, a language code) stands before it, unscored.
+`<s>`, a language code) stands before it, unscored. The decoder begins with the model's `decoder_start_token_id`.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class Seq2SeqScorer(EncoderScorer):
         jobs = [(len(decoder_ids), i, decoder_ids) for i, rows in enumerate(rows_of) for decoder_ids in rows]
 
         def decoded(batch: list[tuple[int, int, tuple[int, ...]]]) -> tuple[IntArray, Reading]:
-            decoder_ids, decoder_mask = padded([of for _, _, of in batch], pad_id=self._pad_id, device=device)
+            decoder_ids, decoder_mask = padded([of_row for *_, of_row in batch], pad_id=self._pad_id, device=device)
             chosen = on_device(np.array([i for _, i, _ in batch], dtype=np.int64), hidden.device)
             output = self.model(
                 input_ids=ids[chosen.to(device)],  # not read again; without them FSMT makes no causal mask
@@ -241,12 +241,7 @@ class Seq2SeqScorer(EncoderScorer):
                 decoder_attention_mask=decoder_mask,
                 use_cache=False,
             )
-            reads = [(row, *read) for row, (_, i, of) in enumerate(batch) for read in rows_of[i][of]]
-            row_index, position, tokens, slots = np.array(reads, dtype=np.int64).T.copy()
-            at = (on_device(index, output.logits.device) for index in (row_index, position))
-            nth = np.arange(len(tokens))
-            read = read_logprobs_nats(output.logits[tuple(at)], rows=nth, tokens=tokens, model_name=self.info.name)
-            return slots, read
+            return self._read(output.logits, [rows_of[i][ids_of_row] for _, i, ids_of_row in batch])
 
         width = ids.shape[1]
         done = list(

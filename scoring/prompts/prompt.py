@@ -1,6 +1,7 @@
 """A prompt: what is asked of a model, of which items, and how the log-probabilities of its answers are read.
 
 It is sent once a presentation (an order, a side, an assignment of the answers), and every option is scored after each.
+Templates, stems and options may have slots, filled from the item (`slot_values`).
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ class Presentation:
     good: tuple[int | float, ...] = ()
     """Weight of each option's log-probability in the score of the better side."""
     bad: tuple[int | float, ...] = ()
+    """The same for the worse side."""
     side: Literal["", "good", "bad"] = ""
+    """The side shown (rating, prediction)."""
     first: str = ""
     """The option that the template shows first."""
     when: Mapping[str, str] = field(default_factory=dict)
@@ -134,6 +137,7 @@ class Prompt:
     """`dropped`: its authors left it out of their analysis; `ours`: no paper has it."""
     note: str = ""
     paper: str = "own wording"
+    """Where its wording is from."""
     label: str = ""
     """What its paper calls it, as reports and figures do: `MetaQuestionSimple (Exp. 3a)`; empty = the id."""
     cites: tuple[str, ...] = ()

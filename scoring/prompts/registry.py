@@ -1,4 +1,9 @@
-"""The prompt registry: prompts that ship with pairbank (`*.toml`), of installed packages, and a user's own."""
+"""The prompt registry: prompts that ship with pairbank (`*.toml`), of installed packages, and a user's own.
+
+Method names are ids of prompts, with what is asked differently behind an "@": `meta_question_simple@4shot` puts four
+answered examples before the question, `hl23_sent_comp_meta_instruct@chat` sends a prompt that its paper sent as plain
+text through the model's chat template, `rating_7_free@10samples@t0.7` draws ten answers at a temperature of 0.7.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """A model behind a chat API that tells no probabilities of a text: what it writes, what its top tokens choose.
 
-An option's probability is that of all tokens that are the option beside spaces, among the most probable first tokens
+Prompts are sent as messages; the stem of an answer ends the question, for no answer can be begun for the model. An
+option's probability is that of all tokens that are the option beside spaces, among the most probable first tokens
 (20 at most); flagged `top_logprobs`. Where an option is not among them, no token that is it can be more probable than
 the least of them, nor than what they leave: the smaller one is its value, an upper bound, flagged `outside_top`. Where
 that holds of all options of a question, nothing is known: NaN.
@@ -28,6 +29,7 @@ from pairbank.scoring.api.model import (
     Continuation,
     ExampleTurn,
     ModelInfo,
+    OverLength,
     Progress,
     ScoringStats,
     Thinking,
@@ -115,6 +117,7 @@ class ChatScorer:
 
     client: Client
     served: str
+    """What the server calls the model."""
     info: ModelInfo
     tells_top: bool
     settings: ChatSettings = field(default_factory=ChatSettings)
@@ -199,8 +202,13 @@ class ChatScorer:
     def flags_of(self, request: EncodedRequest) -> tuple[str, ...]:
         return (OUTSIDE_TOP,) if request.ids in self._outside else ()
 
-    def write(  # only the server knows how long a prompt is; it refuses one too long
-        self, prompts: Sequence[Ask], *, max_new_tokens: int, progress: Progress, **_over_length: object
+    def write(
+        self,
+        prompts: Sequence[Ask],
+        *,
+        max_new_tokens: int,
+        over_length: OverLength,  # noqa: ARG002 - only the server knows how long a prompt is; it refuses one too long
+        progress: Progress,
     ) -> list[Continuation]:
         settings = self.settings.body(max_new_tokens, temperature=0.0)
         if self.tells_top:

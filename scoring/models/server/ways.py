@@ -154,6 +154,7 @@ class Asking:
 
     client: Client
     served: str
+    """What the server calls the model."""
     way: Way
 
     is_known: bool = False
@@ -207,7 +208,10 @@ def first_choice(answer: Any) -> Mapping[str, Any]:  # noqa: ANN401 - JSON is an
 
 
 def reported_nats(value: Any, others: Sequence[Any] = ()) -> float:  # noqa: ANN401 - JSON is any
-    """Return a token's log-probability in nats; NaN where the server reports none."""
+    """Return a token's log-probability in nats; NaN, never a number, where the server reports none.
+
+    It then writes null, minus infinity, -9999, or a 0.0 that the other tokens of the same place contradict.
+    """
     if value is None:
         return math.nan
     if not isinstance(value, int | float) or isinstance(value, bool) or not value <= CEILING_NATS:
