@@ -45,6 +45,9 @@ SMALL_BYTES = 2**20
 _FEATURES: dict[tuple[bytes, bytes], datasets.Features] = {}
 """Features that were read back, by the schema and the metadata that they are made of: those of a corpus's tables."""
 
+NOT_IMPORTED = "not_imported"
+"""Counted with the flags in a signature: items of which an imported table has no number of the method."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
@@ -427,10 +430,6 @@ def _with_model(table: pa.Table, features: datasets.Features, signature: Mapping
     features = datasets.Features(dict([*pairs[:place], (MODEL, datasets.Value("string")), *pairs[place:]]))
     table = table.rename_columns(names).add_column(place, MODEL, models)
     return table.replace_schema_metadata(None).cast(features.arrow_schema)
-
-
-NOT_IMPORTED = "not_imported"
-"""Counted with the flags in a signature: items of which an imported table has no number of the method."""
 
 
 def counts(column: pa.ChunkedArray) -> dict[str, int]:

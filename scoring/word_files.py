@@ -49,6 +49,14 @@ OTHER_WORD = "other_word"
 SHORTEST_COPY = 3
 """Words of a text that stands several times below itself, where no column tells the copies apart."""
 
+TABLES = {
+    "reading": {"model", "text_id", "word_number", "surprisal_bits"},
+    "participants": {"model", "rater", "trial", "loglik_nats"},
+    "self_prediction": {"predictor", "target", "item", "prediction", "behaviour"},
+}
+"""Analysis -> columns by which its table is known."""
+TEXTS = dict.fromkeys(("text_id", *TABLES["self_prediction"]), str)
+
 
 def read_table(path: Path, *, encoding: str | None = None) -> pd.DataFrame:
     """Return a table, text cells as they are; its index has the rows' numbers in the file."""
@@ -421,15 +429,6 @@ def _by_region(table: pd.DataFrame) -> pd.DataFrame:
         of, lag = column.split("_lag")
         made[column] = made.groupby(["model", "text_id"], sort=False)[of].shift(int(lag))
     return made
-
-
-TABLES = {
-    "reading": {"model", "text_id", "word_number", "surprisal_bits"},
-    "participants": {"model", "rater", "trial", "loglik_nats"},
-    "self_prediction": {"predictor", "target", "item", "prediction", "behaviour"},
-}
-"""Analysis -> columns by which its table is known."""
-TEXTS = dict.fromkeys(("text_id", *TABLES["self_prediction"]), str)
 
 
 def table_of_analysis(path: Path) -> tuple[str, pd.DataFrame] | None:

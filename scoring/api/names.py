@@ -64,6 +64,10 @@ _NAME = re.compile(
     r"(@(?P<samples>[1-9][0-9]{0,3})samples(@t(?P<temperature>[0-9]{1,2}(\.[0-9]{1,4})?))?)?"
 )
 
+PARTICIPANT_COLUMNS = re.compile(
+    r"subj|particip|ppt|reader|worker|rater|user|session|person|(?<!sentence )md5|hash", re.IGNORECASE
+)
+
 
 def is_string_logprob(name: str) -> bool:
     """Return whether a method is log P of the strings: `direct`, or as another tool scores them.
@@ -84,11 +88,6 @@ def reference_of(names: Iterable[str]) -> str | None:
     """
     known = [name for name in names if is_string_logprob(name)]
     return DIRECT if DIRECT in known else next(iter(known), None)
-
-
-PARTICIPANT_COLUMNS = re.compile(
-    r"subj|particip|ppt|reader|worker|rater|user|session|person|(?<!sentence )md5|hash", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,9 @@ from pairbank.stats.scored_table.scored_table import either
 
 Rows = list[dict[str, Any]]
 
+MOST_ROWS = 25
+"""Of a table of the first page with one row per model and corpus."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
@@ -186,10 +189,6 @@ def equal_steps(n: int, most: int) -> IntArray:
     ([0, 4, 8], [0, 1], [])
     """
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
-
-
-MOST_ROWS = 25
-"""Of a table of the first page with one row per model and corpus."""
 
 
 def range_table(long: pd.DataFrame, *, column: str = "method", n_intervals: int = 3) -> pd.DataFrame:

@@ -52,6 +52,9 @@ ANALYSES: dict[str, str] = {
 }
 """Name -> module with a function of this name."""
 
+_TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_SPELLED = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
 
 def analysis_named(name: str) -> Analysis:
     """Return an analysis."""
@@ -64,10 +67,6 @@ def analysis_named(name: str) -> Analysis:
     if not callable(section):
         raise offered[name].problem(f"which is {section!r:.80}; expected a function that makes a section")
     return cast("Analysis", section)
-
-
-_TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-_SPELLED = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
 def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,19 @@ from pairbank.errors import BankError
 from pairbank.stats.estimates.estimate import Estimate, check_level, finite_vector, undefined, without_interval
 from pairbank.stats.wording import magnitude, number
 
+ROWS = "bootstrap-percentile"
+CLUSTERS = "cluster-bootstrap-percentile"
+_FEW_KINDS = 64
+_CHUNK_NUMBERS = 2**14  # small arrays stay in the cache
+LEAST_PARADIGMS = 4
+"""Paradigms that can be the draws of an interval."""
+LEAST_EFFECTIVE = 3.0
+"""Their effective number, below which one or two paradigms decide."""
+LEAST_RESAMPLED = 10
+"""Paradigms that can be resampled: percentile intervals of fewer are too narrow."""
+NEAR_END = 0.1
+"""A share as near to 0 or 1 has an exact end there: few paradigms that fail decide it, and may be unseen."""
+
 
 def half_width(shifts: FloatArray, *, level: float = 0.95, lost: int = 2) -> float:
     """Return half an interval's width from each item's shift of the estimate; `lost` degrees of freedom are spent."""
@@ -50,12 +63,6 @@ def deleted(without: FloatArray) -> FloatArray:
     [-0.866, 0.0, 0.866, 0.0]
     """
     return np.asarray(math.sqrt((without.size - 1) / without.size) * (without - without.mean()))
-
-
-ROWS = "bootstrap-percentile"
-CLUSTERS = "cluster-bootstrap-percentile"
-_FEW_KINDS = 64
-_CHUNK_NUMBERS = 2**14  # small arrays stay in the cache
 
 
 def bootstrap_mean(
@@ -191,16 +198,6 @@ def percentile_estimate(value: float, resampled: FloatArray, *, n: int, method: 
     tail = (1 - level) / 2
     low, high = np.quantile(resampled, [tail, 1 - tail])
     return Estimate(value=value, low=float(low), high=float(high), **report)
-
-
-LEAST_PARADIGMS = 4
-"""Paradigms that can be the draws of an interval."""
-LEAST_EFFECTIVE = 3.0
-"""Their effective number, below which one or two paradigms decide."""
-LEAST_RESAMPLED = 10
-"""Paradigms that can be resampled: percentile intervals of fewer are too narrow."""
-NEAR_END = 0.1
-"""A share as near to 0 or 1 has an exact end there: few paradigms that fail decide it, and may be unseen."""
 
 
 def effective_number(codes: IntArray) -> float:

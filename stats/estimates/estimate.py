@@ -16,6 +16,38 @@ from numpy.typing import ArrayLike
 from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 
+HUMAN = "human"
+"""In the columns `method` and `versus`: the mean judgments of people."""
+HEADINGS = {
+    "accuracy": {
+        "accuracy": "accuracy",
+        "human_accuracy": "accuracy",
+        "accuracy_pooled": "orders pooled",
+        "position_bias": "first option chosen",
+        "accuracy_argmax": "of likeliest ratings",
+        "unparsed": "no answer found",
+        "auc": "AUC",
+        "balanced_accuracy": "balanced accuracy",
+        "mcc": "MCC",
+        "answer_accuracy": "balanced accuracy of answers",
+        "acceptance": "says yes",
+        "position_bias_sentence": "first option chosen for single sentences",
+        "mean_logprob": "mean log P (nats)",
+        "mean_score": "mean score",
+        "mean_rating": "mean score",
+    },
+    "agreement": {
+        **dict.fromkeys(("pearson", "pearson_human", "pearson_logprob"), "Pearson r"),
+        **dict.fromkeys(("spearman", "spearman_human", "spearman_logprob"), "Spearman rho"),
+        "pearson_human_sentence": "Pearson r of sentences",
+        "spearman_human_sentence": "Spearman rho of sentences",
+        "kappa": "Cohen's kappa",
+        "raw_agreement": "same choice",
+    },
+}
+"""Columns of the wide tables by metric, in their order; a row has at most one of the metrics that share a heading."""
+_ALWAYS_SHOWN = {"accuracy", "orders pooled", "first option chosen"}
+
 
 def finite_vector(values: ArrayLike, *, name: str) -> FloatArray:
     """Return the values as a one-dimensional float64 array, refusing NaN and infinity in a message with `name`.
@@ -147,38 +179,6 @@ def without_interval(value: float, reason: str, *, n: int, method: str, level: f
     return Estimate(value=value, low=math.nan, high=math.nan, n=n, method=method, level=level, reason=reason)
 
 
-HUMAN = "human"
-"""In the columns `method` and `versus`: the mean judgments of people."""
-
-HEADINGS = {
-    "accuracy": {
-        "accuracy": "accuracy",
-        "human_accuracy": "accuracy",
-        "accuracy_pooled": "orders pooled",
-        "position_bias": "first option chosen",
-        "accuracy_argmax": "of likeliest ratings",
-        "unparsed": "no answer found",
-        "auc": "AUC",
-        "balanced_accuracy": "balanced accuracy",
-        "mcc": "MCC",
-        "answer_accuracy": "balanced accuracy of answers",
-        "acceptance": "says yes",
-        "position_bias_sentence": "first option chosen for single sentences",
-        "mean_logprob": "mean log P (nats)",
-        "mean_score": "mean score",
-        "mean_rating": "mean score",
-    },
-    "agreement": {
-        **dict.fromkeys(("pearson", "pearson_human", "pearson_logprob"), "Pearson r"),
-        **dict.fromkeys(("spearman", "spearman_human", "spearman_logprob"), "Spearman rho"),
-        "pearson_human_sentence": "Pearson r of sentences",
-        "spearman_human_sentence": "Spearman rho of sentences",
-        "kappa": "Cohen's kappa",
-        "raw_agreement": "same choice",
-    },
-}
-"""Columns of the wide tables by metric, in their order; a row has at most one of the metrics that share a heading."""
-_ALWAYS_SHOWN = {"accuracy", "orders pooled", "first option chosen"}
 _ALWAYS_SHOWN |= {"Pearson r", "Spearman rho", "Cohen's kappa", "same choice"}
 
 

@@ -28,6 +28,10 @@ WILSON = "wilson"
 CLUSTERED = "wilson-clustered"
 STUDENT = "student-t"
 
+ROUNDING = 1e-4
+"""Standard deviation over items, in nats or points of a rating, up to which answers do not vary. Deltas of float32
+passes differ by some 1e-6 between batches for small models; tokens of larger ones lie up to 2e-4 off float64."""
+
 
 def share_of_items(credit: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return the mean credit (1 right, 0 wrong, 0.5 a tie) of items with Wilson's interval.
@@ -148,11 +152,6 @@ def student_level(level: float, freedom: int) -> float:
     from scipy import special
 
     return min(1 - 1e-12, float(2 * special.ndtr(special.stdtrit(freedom, (1 + level) / 2)) - 1))
-
-
-ROUNDING = 1e-4
-"""Standard deviation over items, in nats or points of a rating, up to which answers do not vary. Deltas of float32
-passes differ by some 1e-6 between batches for small models; tokens of larger ones lie up to 2e-4 off float64."""
 
 
 def is_tie(difference: ArrayLike) -> BoolArray:

@@ -49,6 +49,14 @@ MOST_BANDS = 4
 """More bands than this hide each other."""
 _SMALL = 8
 
+MOST_SERIES = 8
+"""Colours that can be told apart."""
+MOST_LINES = 24
+"""Lines of an interval plot that fit a page."""
+MOST_CELLS = 30
+"""Rows or columns of a heat map whose numbers can be read."""
+LONGEST_NAME = 80
+
 
 def curve_panels(
     table: pd.DataFrame,
@@ -345,15 +353,6 @@ def roc_curves(
         axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         axes.legend(loc="lower right")
     return figure
-
-
-MOST_SERIES = 8
-"""Colours that can be told apart."""
-MOST_LINES = 24
-"""Lines of an interval plot that fit a page."""
-MOST_CELLS = 30
-"""Rows or columns of a heat map whose numbers can be read."""
-LONGEST_NAME = 80
 
 
 def file_name(*parts: object) -> str:

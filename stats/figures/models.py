@@ -43,6 +43,13 @@ EMPTY = (0.925, 0.925, 0.925, 1.0)
 _ROW, _CELL, _LETTER = 0.21, 0.4, 0.068
 _PALE = 0.6
 
+MOST_NUMBERED = 12
+"""Rows or columns of a matrix in whose cells numbers are written."""
+_STRONG: dict[str, Any] = {"color": INK, "linewidth": 2.4, "marker": "o", "markersize": 4, "zorder": 3}
+_THIN: dict[str, Any] = {"linewidth": 1.1, "markersize": 3.2}
+_MOST_WIDE = 6
+"""Models whose names stand level under bars."""
+
 
 def grouped_map(
     matrix: pd.DataFrame,
@@ -110,14 +117,6 @@ def _name_groups(axes: Axes, groups: Sequence[str], *, of_rows: bool) -> None:
     beside.set_ticks([(start + stop - 1) / 2 for _, start, stop in runs], names)
     beside.tick_params(length=0, labelsize=7.5 if of_rows else 8)
     beside.spines[:].set_visible(False)
-
-
-MOST_NUMBERED = 12
-"""Rows or columns of a matrix in whose cells numbers are written."""
-_STRONG: dict[str, Any] = {"color": INK, "linewidth": 2.4, "marker": "o", "markersize": 4, "zorder": 3}
-_THIN: dict[str, Any] = {"linewidth": 1.1, "markersize": 3.2}
-_MOST_WIDE = 6
-"""Models whose names stand level under bars."""
 
 
 def over_models(

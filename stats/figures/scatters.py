@@ -45,6 +45,13 @@ _ROOM = 0.46
 _LEAST_TALL, _LEAST_WIDE, _MOST_WIDE = 0.72, 0.7, 1.4
 """Inches of a cell: many are small."""
 
+_MOST_VECTOR_POINTS = 3_000
+"""More points than this are drawn as one picture inside the SVG."""
+MOST_DRAWN = 600
+"""Specifications; of more, so many at equal distances along the curve."""
+MOST_LEVELS = 24
+"""Of a choice whose lines are drawn; one with more has no lines."""
+
 
 def thinned(points: pd.DataFrame) -> pd.DataFrame:
     """Return the points of one cell or panel, evenly spaced ones of very many; `n` and `r` are of all of them.
@@ -140,10 +147,6 @@ def _r(x: FloatArray, y: FloatArray) -> str:
     if len(x) < 3 or not (varies(x) and varies(y)):
         return ""
     return number(np.corrcoef(x, y)[0, 1])
-
-
-_MOST_VECTOR_POINTS = 3_000
-"""More points than this are drawn as one picture inside the SVG."""
 
 
 def scatter(
@@ -273,12 +276,6 @@ def scatter_panels(
 
 def _opacity(n_points: int) -> float:
     return float(np.clip(12 / np.sqrt(max(1, n_points)), 0.12, 0.85))
-
-
-MOST_DRAWN = 600
-"""Specifications; of more, so many at equal distances along the curve."""
-MOST_LEVELS = 24
-"""Of a choice whose lines are drawn; one with more has no lines."""
 
 
 def specification_curve(table: pd.DataFrame, *, choices: Sequence[str], y_label: str, null: float) -> Drawing:

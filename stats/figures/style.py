@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 CAPTIONS = "captions.json"
 """Stands beside the files of figures: file name -> caption, for whoever shows them elsewhere."""
 
+_NAMES: ContextVar[Mapping[str, str]] = ContextVar("_NAMES", default=MappingProxyType({}))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
@@ -100,9 +102,6 @@ def styled() -> Any:  # noqa: ANN401 - a context manager of matplotlib's
 
     settings: Any = STYLE
     return mpl.rc_context(settings)
-
-
-_NAMES: ContextVar[Mapping[str, str]] = ContextVar("_NAMES", default=MappingProxyType({}))
 
 
 @contextmanager

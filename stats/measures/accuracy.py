@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 MOVER = "wilson-mover"
 
+SIMULTANEOUS = "clopper-pearson-bonferroni"
+
 
 def accuracy(delta_nats: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95) -> Estimate:
     """Return the share of items whose delta (good - bad) is positive; a tie counts one half.
@@ -245,9 +247,6 @@ def _mean_of_classes(
 def _both(first: float, second: float, r: float) -> float:
     """Return the half-width of a mean of two whose half-widths and correlation are these."""
     return float(np.sqrt(max(0.0, first**2 + second**2 + 2 * r * first * second))) / 2
-
-
-SIMULTANEOUS = "clopper-pearson-bonferroni"
 
 
 def wilson_by_group(

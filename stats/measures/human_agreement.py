@@ -32,6 +32,9 @@ ALPHA = 0.05
 CORRECTED, MOST_PARTS = "jackknife-corrected", 50
 """Interval of r that is corrected for reliability; parts of the items that it leaves out in turn."""
 
+COMPONENTS = "variance-components"
+VARIANCES = "rating-variances"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlternativeAnnotator:
@@ -223,10 +226,6 @@ def human_agreement(
         n_tied=int((share == 0.5).sum()),
         n_paradigms=len(by_paradigm),
     )
-
-
-COMPONENTS = "variance-components"
-VARIANCES = "rating-variances"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,9 @@ MOST_EXACT = 2_000
 """Items up to which gains finer than halves have an exact test; of more, the sum of gains is normal."""
 NO_DISCORDANCE = "no item is right for one and wrong for the other"
 
+MARGIN = 0.05
+"""Accuracies closer than this are called equivalent, unless another margin is asked for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
@@ -344,10 +347,6 @@ def _discordant(n_only_a: int, n_only_b: int) -> tuple[int, int]:
     if n_only_a < 0 or n_only_b < 0:
         raise BankError(f"discordant items are {n_only_a} and {n_only_b}; expected 0 or more")
     return min(n_only_a, n_only_b), n_only_a + n_only_b
-
-
-MARGIN = 0.05
-"""Accuracies closer than this are called equivalent, unless another margin is asked for."""
 
 
 def no_difference(credit_a: ArrayLike, credit_b: ArrayLike, *, margin: float = MARGIN) -> float:

@@ -38,6 +38,9 @@ LEAST_RATED = 10
 LEAST_APART = 5
 """Things on which raters differ, and things with another than the most usual value, that alpha's interval needs."""
 
+LEAST_TOGETHER = 10
+"""Things that a rater must have rated for a correlation with the others."""
+
 
 def intraclass_correlations(ratings: pd.DataFrame) -> dict[str, Estimate]:
     """Return the six intraclass correlations of raters who all rated everything."""
@@ -193,10 +196,6 @@ def _apart(totals: FloatArray, values: FloatArray, scale: Level) -> FloatArray:
         return np.asarray((values[:, np.newaxis] - values) ** 2)
     middle = np.cumsum(totals) - totals / 2  # ranks: from the middle of one value to that of the other
     return np.asarray((middle[:, np.newaxis] - middle) ** 2)
-
-
-LEAST_TOGETHER = 10
-"""Things that a rater must have rated for a correlation with the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,10 @@ _EXACT_FIT = 1e-12
 _INFINITE_LOGIT = 15.0
 """Where some group is always right, the iteration ends at about log(1e8 trials); no finite estimate gets here."""
 
+REST = "rest"
+N_GROUPS = 20
+"""Groups of items that are left out in turn, for the intervals."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficient:
@@ -204,11 +208,6 @@ def _log_likelihood(successes: FloatArray, trials: FloatArray, share: FloatArray
     from scipy.special import xlog1py, xlogy
 
     return float(np.sum(xlogy(successes, share) + xlog1py(trials - successes, -share)))
-
-
-REST = "rest"
-N_GROUPS = 20
-"""Groups of items that are left out in turn, for the intervals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

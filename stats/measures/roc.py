@@ -27,6 +27,8 @@ N_FOLDS = 10
 LEAST_OF_A_CLASS = N_FOLDS
 """Sentences that each class needs, so that every fold has one."""
 
+OBUCHOWSKI = "obuchowski"
+
 
 def held_out_margins(scores: ArrayLike, labels: ArrayLike, item_ids: Sequence[str]) -> FloatArray:
     """Return how far each score is above the threshold learned from the other folds; NaN where a class is too small.
@@ -69,9 +71,6 @@ def best_threshold(scores: FloatArray, is_good: BoolArray) -> float:
     best = between[gain >= gain.max() - 1e-12]
     cut = best[(best.size - 1) // 2]
     return float((ranked[cut] + ranked[cut + 1]) / 2)
-
-
-OBUCHOWSKI = "obuchowski"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

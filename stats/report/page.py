@@ -73,6 +73,12 @@ _REMARKS = ("notes", "reason")
 _NAMED = ("method", "versus", "other", "first", "second", "within", "a", "b", "level", "furthest")
 """Columns whose values may be names of methods."""
 
+_HEAD = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">'
+_POLICY = (
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src 'self' data:; "
+    "style-src 'unsafe-inline'\">"
+)
+
 
 class Heading(NamedTuple):
     """Of a part of a page: Markdown of one line."""
@@ -343,13 +349,6 @@ def _called(method: str, labels: Mapping[str, str]) -> str:
     """Return the name of a method, which may be followed by how its answers were read: `likert (argmax)`."""
     known, bracket, reading = method.partition(" (")
     return labels.get(method, labels.get(known, known) + bracket + reading)
-
-
-_HEAD = '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">'
-_POLICY = (
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src 'self' data:; "
-    "style-src 'unsafe-inline'\">"
-)
 
 
 def as_markdown(pages: Mapping[str, Page]) -> dict[str, str]:

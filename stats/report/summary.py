@@ -30,6 +30,15 @@ from pairbank.stats.scored_table.scored_table import CONDITION, DTYPES, Group, S
 _AGREEMENT_GROUPINGS = ("all", "subset", CONDITION)
 _LEAST_WITH_PEOPLE = 3
 
+V = TypeVar("V", bound=np.generic)
+T = TypeVar("T")
+R = TypeVar("R")
+WORTH_SECONDS = 8.0
+"""Of work that is left, by the pace so far, from which other processes are begun."""
+WORTH_BEGINNING_SECONDS = 2.0
+"""Of work that is left, from which processes are begun for what follows it."""
+_IMPORTED = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg")
+
 
 def summarise(
     frame: pd.DataFrame,
@@ -85,7 +94,6 @@ def summarise(
 
 
 Rows = Iterator[dict[str, Any]]
-V = TypeVar("V", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,16 +298,6 @@ _FAMILIES = (
     (_acceptance, _means, _with_labels, _with_ratings),
 )
 """Metrics that follow each other in the summary, method by method."""
-
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-WORTH_SECONDS = 8.0
-"""Of work that is left, by the pace so far, from which other processes are begun."""
-WORTH_BEGINNING_SECONDS = 2.0
-"""Of work that is left, from which processes are begun for what follows it."""
-_IMPORTED = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg")
 
 
 def on_all_cores(work: Callable[[T], R], pieces: Sequence[T], *, more_follows: bool = False) -> list[R]:

@@ -23,6 +23,16 @@ from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import is_tie, signs
 from pairbank.stats.measures.accuracy import chosen_options
 
+SAME_PLACE = SAME_ANSWER
+"""Share of presentations in which the first option is named (or another one) that counts as position bias."""
+MOST_NAMED = 3
+"""Cases of position bias that a sentence names."""
+MARK = "†"
+BIAS_NOTE = (
+    f"{MARK} Position bias: the model picks the same option in 95% of the presentations or more. Accuracy pools both "
+    "orders."
+)
+
 
 class StoredRows(Protocol):
     """Rows of a table that stay in its file until they are read."""
@@ -298,17 +308,6 @@ def _decisions(frame: pd.DataFrame, layout: MethodLayout) -> FloatArray:
             raise BankError(f"{item_id}: {name} is {cell!r}; expected {expected}")
         results.append([choices[answer] for answer in answers])
     return np.array(results, dtype=np.float64).reshape(len(frame), len(nothing), n_options)
-
-
-SAME_PLACE = SAME_ANSWER
-"""Share of presentations in which the first option is named (or another one) that counts as position bias."""
-MOST_NAMED = 3
-"""Cases of position bias that a sentence names."""
-MARK = "†"
-BIAS_NOTE = (
-    f"{MARK} Position bias: the model picks the same option in 95% of the presentations or more. Accuracy pools both "
-    "orders."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

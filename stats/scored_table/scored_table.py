@@ -50,6 +50,19 @@ PARADIGM = "paradigm"
 SUMMARY_COLUMNS = (*_REQUIRED, *GROUPINGS, PARADIGM, "target_number", "target_bad", "label")
 """Columns of items that the summary of a report reads, where a table has them."""
 
+_IDENTICAL = "identical sides"
+"""Column name that no method can have, because of its space."""
+PARADIGM_DTYPES = {"low_paradigms": "float64", "high_paradigms": "float64", "n_paradigms": "int64"}
+"""Of the interval over paradigms, where these can be the draws: NaN and 0 elsewhere."""
+DTYPES = {
+    **dict.fromkeys(("model", "corpus", "group_by", "group", "method", "versus", "metric"), "string"),
+    **dict.fromkeys(("value", "low", "high"), "float64"),
+    **dict.fromkeys(("n", "n_excluded"), "int64"),
+    **dict.fromkeys(("ci_method", "reason"), "string"),
+    **PARADIGM_DTYPES,
+}
+"""Columns of the summary and their pandas types; fixed, so that an all-null reason is still a string."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
@@ -320,10 +333,6 @@ def _paradigms(tables: Sequence[ScoredFrame], items: Sequence[str]) -> IntArray 
     return drawn_from(np.array([known[item] for item in items]), least=LEAST_RESAMPLED)
 
 
-_IDENTICAL = "identical sides"
-"""Column name that no method can have, because of its space."""
-
-
 def _string_logprobs(layouts: Sequence[MethodLayout], part: Callable[[Sequence[str]], pd.DataFrame]) -> list[str]:
     """Return the methods that are log P of the strings; of several, those with numbers in a part of the columns."""
     known = [layout.method for layout in layouts if is_string_logprob(layout.method)]
@@ -339,18 +348,6 @@ def _deltas(table: ScoredFrame, reference: str) -> pd.DataFrame:
     read = read_table(replace(table, layouts=layouts))
     columns = {scores.layout.method: scores.delta_nats for scores in read.methods}
     return pd.DataFrame(columns | {_IDENTICAL: ~read.is_choice}, index=pd.Index(read.item_ids, dtype=object))
-
-
-PARADIGM_DTYPES = {"low_paradigms": "float64", "high_paradigms": "float64", "n_paradigms": "int64"}
-"""Of the interval over paradigms, where these can be the draws: NaN and 0 elsewhere."""
-DTYPES = {
-    **dict.fromkeys(("model", "corpus", "group_by", "group", "method", "versus", "metric"), "string"),
-    **dict.fromkeys(("value", "low", "high"), "float64"),
-    **dict.fromkeys(("n", "n_excluded"), "int64"),
-    **dict.fromkeys(("ci_method", "reason"), "string"),
-    **PARADIGM_DTYPES,
-}
-"""Columns of the summary and their pandas types; fixed, so that an all-null reason is still a string."""
 
 
 def is_reference(rows: pd.DataFrame) -> pd.Series[bool]:

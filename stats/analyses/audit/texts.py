@@ -34,6 +34,11 @@ PARADIGMS = ("paradigm", "phenomenon")
 LEAST_OF_A_LENGTH = 10
 """Items whose better side is the longer one, and the shorter one, that a comparison takes."""
 
+PROMPT = re.compile(r"(?:.*_)?(?:prompt|instruction|query|template)s?(?:_text)?", re.IGNORECASE)
+"""Columns of a table that hold what was asked."""
+MOST_TEMPLATES = 2
+"""Both orders of one prompt."""
+
 
 def has_texts(frame: pd.DataFrame) -> bool:
     """Return whether the two sides can be read."""
@@ -197,12 +202,6 @@ def _length_p(direction: FloatArray, credit: FloatArray, used: ScoredTable) -> f
             p = beyond_clusters_p(product, codes)
             return 1.0 if np.isnan(p) else p
     return mean_share_p(product, about=0.0)
-
-
-PROMPT = re.compile(r"(?:.*_)?(?:prompt|instruction|query|template)s?(?:_text)?", re.IGNORECASE)
-"""Columns of a table that hold what was asked."""
-MOST_TEMPLATES = 2
-"""Both orders of one prompt."""
 
 
 def prompt_columns(frame: pd.DataFrame) -> list[str]:

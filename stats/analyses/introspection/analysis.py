@@ -35,6 +35,11 @@ ANY_OTHER = "any other model"
 _DIGITS = 10
 """Ends of intervals are rounded, so that the order of sums on another machine shows in no digit."""
 
+ALPHA = 0.05
+LEAST_MODELS = 3
+ALL_ITEMS = "all"
+DISAGREED = "disagreed"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfContrast:
@@ -130,8 +135,6 @@ def _grouped(values: FloatArray, groups: FloatArray) -> FloatArray:
 
 
 Outcome = Literal["self-advantage", "partial self-advantage", "no self-advantage", "not estimable"]
-ALPHA = 0.05
-LEAST_MODELS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,10 +184,6 @@ def published_test(fit: Regression, *, n_models: int) -> PublishedTest:
     elif any(math.isnan(coefficient.p_value) for coefficient in kinds):
         reason = f"the regression {fit.formula} is not determined ({fit.reason})"
     return PublishedTest(coefficients=kinds, n_pairs=fit.n, n_models=n_models, reason=reason)
-
-
-ALL_ITEMS = "all"
-DISAGREED = "disagreed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

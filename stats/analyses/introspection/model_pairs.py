@@ -23,6 +23,12 @@ COLUMNS = (*_NAMES, *_SIZES, "direct_direct", "meta_direct", "n_prompts", "n_ite
 """Of the table of pairs. `direct_direct` is the published `prob_corr`, `meta_direct` the published `mean_prompt_corr`;
 `n_prompts` counts the prompts whose r is defined."""
 
+LEAST_SHARE = 0.05
+OUTCOMES = ("both agree", "prompted answers agree", "direct answers agree", "kept")
+"""By whether prompted (1) and direct answers (2) differ enough."""
+_CHUNK_NUMBERS = 2**22
+_ITEMS_AT_ONCE = 4096
+
 
 @functools.cache
 def words() -> Words:
@@ -167,11 +173,6 @@ def _reason(stack: DeltaStack, r: PairCorrelations, a: int, b: int) -> str | Non
     return None
 
 
-LEAST_SHARE = 0.05
-OUTCOMES = ("both agree", "prompted answers agree", "direct answers agree", "kept")
-"""By whether prompted (1) and direct answers (2) differ enough."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
     """How far answers differ on each item, and which items are kept."""
@@ -225,10 +226,6 @@ def _share(hits: FloatArray | BoolArray, of: FloatArray | BoolArray, *, axis: in
     """Return hits divided by rows, NaN where there are no rows."""
     n_hits, n_rows = hits.sum(axis=axis), of.sum(axis=axis)
     return np.asarray(np.divide(n_hits, n_rows, out=np.full(n_rows.shape, np.nan), where=n_rows > 0))
-
-
-_CHUNK_NUMBERS = 2**22
-_ITEMS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

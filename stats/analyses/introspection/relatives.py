@@ -43,6 +43,10 @@ _SINGULAR = 1e-8
 _DIGITS = 10
 """Numbers are rounded, so that the order of sums on another machine shows in no digit."""
 
+_UNRELATED = MATCH_TYPES.index(OTHER)
+LEAST_YARDSTICK = 0.1
+"""A model whose direct differences correlate less than this with the yardsticks' has no known reliability."""
+
 
 def partial_correlations(direct_direct: FloatArray, meta_direct: FloatArray) -> FloatArray:
     """Return r of each model's answers with its own direct differences, given the direct differences of all others."""
@@ -69,9 +73,6 @@ def mean_partial(pairs: PairCorrelations, *, n_items: int) -> Estimate:
         return undefined(words().render("linearly_dependent", len(both), n_items), n=n_items, method=METHOD)
     value = round(float(by_model.mean()), _DIGITS)
     return without_interval(value, "no test: above 0 without privileged access too", n=n_items, method=METHOD)
-
-
-_UNRELATED = MATCH_TYPES.index(OTHER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +128,6 @@ def most_similar(direct_direct: FloatArray, *, read: Sequence[int], asked: Seque
             yardsticks = tuple(k for k in others if k != nearest)
             comparisons.append(Comparison(asked=model, relative=nearest, yardsticks=yardsticks))
     return tuple(comparisons)
-
-
-LEAST_YARDSTICK = 0.1
-"""A model whose direct differences correlate less than this with the yardsticks' has no known reliability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

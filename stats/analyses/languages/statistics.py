@@ -31,6 +31,24 @@ from pairbank.stats.measures.agreement import pearson
 
 ENGLISH = "en"
 
+CORRELATION = (
+    "model", "negative_type", "method", "versus", "value", "low", "high", "n", "without_english", "lowest", "highest",
+    "most_influential", "reason",
+)  # fmt: skip
+RANDOM = "random"
+"""The kind of wrong concept that differs visibly from the right one; the others are subtle."""
+ORDER = ("analytic", "inflectional", "agglutinative")
+"""From the least complex to the most, as in the paper's Figure 4."""
+BEST_LAYER = "best layer"
+FEWEST = 5
+"""Languages below which no order of them is rarer than one in twenty."""
+N_PERMUTATIONS = 9_999
+MOST_EXACT = 7
+"""Languages up to which all orders are counted."""
+SPEARMAN_VARIANCE = 1.06
+"""Of Fisher's z of a rank correlation, times n - 3 (Fieller, Hartley & Pearson 1957)."""
+COMPLEXITY = ("model", "what", "rho", "p", "n_languages", "least_significant", "least_with_power", *ORDER, "reason")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveOneOut:
@@ -106,14 +124,6 @@ def method_correlations(cells: pd.DataFrame) -> pd.DataFrame:
             row |= {"without_english": without_english, "lowest": found.lowest, "highest": found.highest}
             rows.append(row | {"most_influential": found.most_influential, "reason": r.reason})
     return typed(rows, CORRELATION)
-
-
-CORRELATION = (
-    "model", "negative_type", "method", "versus", "value", "low", "high", "n", "without_english", "lowest", "highest",
-    "most_influential", "reason",
-)  # fmt: skip
-RANDOM = "random"
-"""The kind of wrong concept that differs visibly from the right one; the others are subtle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,18 +238,7 @@ def languages_differ(pairs: PairCredits) -> dict[str, Any]:
     return result | {"F": ratio, "p": float(f_distribution.sf(ratio, between, within))}
 
 
-ORDER = ("analytic", "inflectional", "agglutinative")
-"""From the least complex to the most, as in the paper's Figure 4."""
-BEST_LAYER = "best layer"
-FEWEST = 5
-"""Languages below which no order of them is rarer than one in twenty."""
-N_PERMUTATIONS = 9_999
-MOST_EXACT = 7
-"""Languages up to which all orders are counted."""
 ALPHA, POWER_Z = 0.05, 0.8416
-SPEARMAN_VARIANCE = 1.06
-"""Of Fisher's z of a rank correlation, times n - 3 (Fieller, Hartley & Pearson 1957)."""
-COMPLEXITY = ("model", "what", "rho", "p", "n_languages", "least_significant", "least_with_power", *ORDER, "reason")
 
 
 def complexity_correlations(

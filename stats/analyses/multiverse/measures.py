@@ -38,6 +38,13 @@ AVERAGED, POOLED, ONE_AN_ITEM = "averaged", "each counts", "one per item"
 """What is read of several orders: the mean of their differences; the share of right answers; or one order an item,
 every second item the other one, as where a study draws the order."""
 
+ASKING = "asking < probability"
+"""The claim where none is given."""
+ALL = "all"
+Z_975 = NormalDist().inv_cdf(0.975)
+LEAST_UNITS = 10
+ROWS_A_BLOCK = 8_192
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
@@ -138,8 +145,6 @@ def _reading(layout: MethodLayout, choices: Mapping[str, str], difference: Float
 
 
 Kind = Literal["methods", "models", "people"]
-ASKING = "asking < probability"
-"""The claim where none is given."""
 ASKED, MEASURED, PEOPLE = "asking", "probability", "people"
 
 
@@ -199,7 +204,6 @@ def _matches(side: str, names: Sequence[str]) -> list[str]:
     return [name for name in names if fnmatchcase(name, side)] or [name for name in names if name == side]
 
 
-ALL = "all"
 LEAST_KEPT, LEAST_DROPPED = 20, 0.02
 
 
@@ -240,9 +244,6 @@ def edit_distances(used: ScoredTable) -> FloatArray:
 
 
 Scale = Literal["gain", "z"]
-Z_975 = NormalDist().inv_cdf(0.975)
-LEAST_UNITS = 10
-ROWS_A_BLOCK = 8_192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

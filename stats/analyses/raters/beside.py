@@ -52,6 +52,11 @@ MOST_ALPHA = 100_000
 CEILING = "ceiling of r (variance components)"
 """The measure that draws."""
 
+ANSWERED = (BINARY, SHARE_THAT_ACCEPTS)
+"""Scales of yes/no answers; a value between them is the share of a rater's repeated answers that are yes."""
+DISTANCES = {"model": "model", "constant": "one distribution for all", "nearer": "model - one distribution"}
+"""Distances by name, as tables have them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
@@ -261,10 +266,6 @@ def distance_rows(judged: Judged) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-ANSWERED = (BINARY, SHARE_THAT_ACCEPTS)
-"""Scales of yes/no answers; a value between them is the share of a rater's repeated answers that are yes."""
-
-
 def _as_answers(
     units: IntArray, raters: IntArray, values: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
@@ -275,7 +276,3 @@ def _as_answers(
     """
     answers = np.repeat([0.0, 1.0], values.size)
     return np.tile(units, 2), np.tile(raters, 2), answers, np.concatenate([1 - values, values])
-
-
-DISTANCES = {"model": "model", "constant": "one distribution for all", "nearer": "model - one distribution"}
-"""Distances by name, as tables have them."""

@@ -25,6 +25,11 @@ from pairbank.stats.scored_table.scored_table import ScoredTable
 OF_SENTENCES = ("direct", "judgment", "rating")
 """Kinds of methods that score a single side; what compares both has no score of either."""
 
+COLUMNS = ("item_id", "side", "rater", "value", "scale")
+_KEYS = ["item_id", "side", "rater"]
+MEANS = "mean ratings"
+"""Who chooses where raters are known together only."""
+
 
 def place_of(
     corpus: str, kind: str, who: str, *, method: str = "", estimate: Estimate | None = None, r: float = math.nan
@@ -36,10 +41,6 @@ def place_of(
         cells = {name: getattr(estimate, name) for name in cells}
     place = {"corpus": corpus, "kind": kind, "who": who, "method": method}
     return place | cells | {"r_with_others": r, "share_ahead": math.nan, "r_with_means": math.nan, "n_means": 0}
-
-
-COLUMNS = ("item_id", "side", "rater", "value", "scale")
-_KEYS = ["item_id", "side", "rater"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +128,6 @@ def side_ratings_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> SideRatin
         value=z[kept],
         raw=rated[list(COLUMNS)],
     )
-
-
-MEANS = "mean ratings"
-"""Who chooses where raters are known together only."""
 
 
 def means_of(table: ScoredTable) -> FloatArray:

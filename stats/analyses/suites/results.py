@@ -37,6 +37,10 @@ Sign = Literal["<", ">", "="]
 Total = dict[Region | None, float]
 """A sum of surprisals: the factor of each region; None is a constant."""
 
+NEEDED = ("subset", "phenomenon", "item_number", "condition", "formulas")
+COLUMNS = ScoreColumns(REGIONS)
+NATS_A_BIT = float(np.log(2))
+
 
 def plus(total: Total, other: Total, factor: float) -> Total:
     """Return a sum and another one, times a factor."""
@@ -188,11 +192,6 @@ class _Parser:
         if not self.sign(_CLOSING[token["sign"]]):
             raise self.problem(_CLOSING[token["sign"]])
         return inner
-
-
-NEEDED = ("subset", "phenomenon", "item_number", "condition", "formulas")
-COLUMNS = ScoreColumns(REGIONS)
-NATS_A_BIT = float(np.log(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
