@@ -121,6 +121,7 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_items(
     signature = json.loads((tmp_path / "one" / "neuro.json").read_text())
     assert signature["model"]["name"] == tiny.info.name
     assert signature["method"]["group_by"] == "subset"
+    assert signature["method"]["control"] == "labels of each pair exchanged by a fair coin"
 
 
 def test_groups_may_be_several_columns_or_none(items: datasets.Dataset, tiny: LoadedModel) -> None:

@@ -168,11 +168,14 @@ def _digests(paths: Sequence[Path], on_progress: OnProgress) -> list[str]:
             cache_json(_record(before[i]), {"stamp": before[i]._asdict(), "sha256": read})
         return read
 
-    with ThreadPoolExecutor(max(1, min(MOST_THREADS, os.cpu_count() or 1, len(todo)))) as pool:
+    pool = ThreadPoolExecutor(max(1, min(MOST_THREADS, os.cpu_count() or 1, len(todo))))
+    try:
         digests = pool.map(digest, todo)
         if total:
             import_module("transformers.modeling_utils")  # needed next, and as long as a large file
         read = dict(zip(todo, digests, strict=True))
+    finally:  # who is stopped while transformers is imported does not wait for files that were not begun
+        pool.shutdown(cancel_futures=True)
     return [read.get(i) or str(kept) for i, kept in enumerate(results)]
 
 

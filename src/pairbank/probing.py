@@ -287,7 +287,7 @@ def _signature(items: datasets.Dataset, model: Scorer, how: _Settings) -> dict[s
             "probe": f"{'standardised' if how.standardise else 'states as they are'}, logistic regression, L2, C = 1; "
             f"scikit-learn {version('scikit-learn')}",
             "folds": f"{how.n_folds}, {FOLDS_IN_WORDS[how.folds]}",
-            "control": "labels of each pair probes.exchanged by a fair coin",
+            "control": "labels of each pair exchanged by a fair coin",
             "group_by": how.group_by,
         },
         "seed": how.seed,

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -326,3 +327,27 @@ def test_versions_of_the_libraries_are_part_of_what_scores_are_stored_under() ->
     keys = {replace(info, **{field: "9.9"}).key for field in ("torch", "transformers", "device_name", "revision")}
     assert len(keys | {info.key}) == 5
     assert replace(info, name="another").key == info.key
+
+
+@pytest.mark.usefixtures("kept_at_once")
+def test_who_stops_a_model_that_is_hashed_does_not_wait_for_files_that_were_not_begun(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for n in range(30):
+        (tmp_path / f"model-{n:02}.safetensors").write_bytes(bytes(2_000))
+    read: list[str] = []
+
+    def slowly(path: Path, *_of_file: object) -> str:
+        time.sleep(0.02)
+        read.append(path.name)
+        return "0" * 64
+
+    def stopped(_module: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "MOST_THREADS", 1)
+    monkeypatch.setattr(module, "_read", slowly)
+    monkeypatch.setattr(module, "import_module", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        fingerprint(tmp_path)
+    assert len(read) < 10
