@@ -81,7 +81,10 @@ def space_files(repo_id: str, site: Path, corpora: Sequence[str], *, endpoint: s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What publishing did, or would do in a dry run."""
+    """What publishing did, or would do in a dry run.
+
+    >>> publish("my-bank", "me/my-bank").url  # doctest: +SKIP
+    """
 
     url: str
     revision: str

@@ -123,7 +123,10 @@ class Unigrams:
 
 
 def read_unigrams(path: str | Path) -> Unigrams:
-    """Read what `Unigrams.save` wrote."""
+    """Read what `Unigrams.save` wrote.
+
+    >>> read_unigrams("unigrams.npz").counts  # doctest: +SKIP
+    """
     path = Path(path)
     try:
         table = pq.read_table(path)
