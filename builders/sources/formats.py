@@ -14,8 +14,6 @@ from pairbank.builders.sources.sheets import read_sheet
 from pairbank.declarations import Declaration
 from pairbank.errors import CorpusError
 
-FORMATS = (".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".pickle")
-
 REPAIRS = "repairs:flags"
 """Key of a row that holds the flags of its repairs."""
 

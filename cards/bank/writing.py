@@ -203,18 +203,17 @@ class Draft:
         return open_scored(self.root / layout.scores_path(corpus, slug))
 
 
-def take_items(draft: Draft, items: datasets.Dataset | Scored, facts: Mapping[str, Any] | None = None) -> None:
+def take_items(draft: Draft, items: datasets.Dataset | Scored) -> None:
     from pairbank.builders.dataset import manifest_of
 
     name = items.corpus if isinstance(items, Scored) else str(items["corpus"][0])
     stated = items.signature["corpus"].get("manifest") if isinstance(items, Scored) else manifest_of(items)
-    facts = facts or stated or {"corpus": name}
     before = draft.manifest["corpora"].get(name, {})
     kept = {key: before[key] for key in ("texts",) if key in before}
     if name not in CORPORA and may_publish(name, before):
         kept["source"] = before["source"]
     draft.items[name] = items
-    draft.manifest["corpora"][name] = {**facts, **kept, "n_items": len(items)}
+    draft.manifest["corpora"][name] = {**(stated or {"corpus": name}), **kept, "n_items": len(items)}
 
 
 def take_scored(draft: Draft, table: Scored) -> None:

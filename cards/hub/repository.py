@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -97,9 +97,9 @@ class Repository:
         return str(commit.pr_url)
 
 
-def with_retries(what: str, call: Callable[[], T], *, pauses_seconds: Sequence[float] = PAUSES_SECONDS) -> T:
+def with_retries(what: str, call: Callable[[], T]) -> T:
     """Return what a call gives; try again, a few times and with growing pauses, where the Hub was busy or changed."""
-    for pause in (*pauses_seconds, None):
+    for pause in (*PAUSES_SECONDS, None):
         try:
             return call()
         except PairbankError:

@@ -191,15 +191,15 @@ def english_minus_others(pairs: PairCredits) -> dict[str, Any]:
     return _with_bounds(english.value - float(values.mean()), [[english], [*means.values()]]) | counts
 
 
-def _with_bounds(value: float, parts: Sequence[Sequence[_Mean]], *, level: float = 0.95) -> dict[str, Any]:
-    """Return a sum of independent parts with Student's interval; languages of a part may share all their pairs."""
+def _with_bounds(value: float, parts: Sequence[Sequence[_Mean]]) -> dict[str, Any]:
+    """Return a sum of independent parts with Student's 95% interval; languages of a part may share all their pairs."""
     from scipy.stats import t
 
     means = [mean for part in parts for mean in part]
     if not means:
         return {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
     error = math.hypot(*(float(np.mean([mean.error for mean in part])) for part in parts))
-    half = float(t.ppf((1 + level) / 2, min(mean.freedom for mean in means)) * error)
+    half = float(t.ppf(0.975, min(mean.freedom for mean in means)) * error)
     return {"value": value, "low": value - half, "high": value + half, "n": sum(mean.n for mean in means)}
 
 
