@@ -24,6 +24,7 @@ VERBS = {
     "merge": "merge {0} {0} --out {1}/o",
     "strip": "strip {0} --out {1}/o",
     "check": "check {0}",
+    "run": "run {0}.toml --model fake:a --out {1}/o",
     "minimalness": "minimalness {0}.parquet --edits-only --out {1}/o.parquet",
 }
 OWN = b"good,bad\nThe dog barks.,The dog bark.\n"
@@ -50,6 +51,8 @@ def test_a_damaged_input_is_one_clear_error(tmp_path: Path, verb: str, damage: s
     if content is not None:
         for ending in (".csv", ".parquet", ".jsonl", ".toml"):
             (tmp_path / f"bad{ending}").write_bytes(content)
+        if damage == "nested":  # and closed, so that it is TOML
+            (tmp_path / "bad.toml").write_bytes(b"a = " + b"[" * 5_000 + b"]" * 5_000)
         (tmp_path / "bad").mkdir()
         (tmp_path / "bad" / "manifest.json").write_bytes(content)
     if verb == "import with a profile" and damage == "empty":

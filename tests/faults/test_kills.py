@@ -13,20 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.slow
 def test_killed_verbs_are_accepted_again_with_equal_bytes_and_writers_at_once_lose_nothing() -> None:
     verbs = "score bert,bank extended,strip"
-    argv = [
-        sys.executable,
-        str(ROOT / "tests/faults/kills.py"),
-        "--kills",
-        "6",
-        "--places",
-        "4",
-        "--writers",
-        "3",
-        "--rounds",
-        "1",
-        "--only",
-        verbs,
-    ]
+    options = ["--kills", "6", "--places", "4", "--writers", "3", "--rounds", "1", "--only", verbs]
+    argv = [sys.executable, str(ROOT / "tests/faults/kills.py"), *options]
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests/support")])
     done = subprocess.run(argv, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

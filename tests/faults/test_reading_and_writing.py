@@ -21,12 +21,11 @@ from pairbank.builders.dataset import manifest_of
 from pairbank.builders.sources import source
 from pairbank.builders.sources.readers import delimited, read_delimited, read_json_lines, read_rating
 from pairbank.builders.sources.source import member_texts
-from pairbank.errors import BankError, CorpusError, OutputError, PairbankError, StudyError
+from pairbank.errors import BankError, CorpusError, OutputError, PairbankError
 from pairbank.files import cache_dir, reading, replaced_atomically, write_text
 from pairbank.scoring.api.method import Method
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.run.store import shard_key
-from pairbank.study.declaration import load_study
 
 
 @pytest.mark.parametrize(
@@ -218,12 +217,6 @@ def test_options_of_a_file_are_refused_for_a_corpus_that_ships() -> None:
         pairbank.load_corpus("starter", encoding="cp1252")
 
 
-def test_a_study_whose_corpora_are_names_is_told_how_to_write_them(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text('title = "T"\ncorpora = ["starter"]\nmethods = ["direct"]\n')
-    with pytest.raises(StudyError, match=r"corpora.0 is 'starter'; expected a table: \[\[corpora\]\]"):
-        load_study(str(tmp_path / "mine.toml"))
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
 def test_the_cache_is_made_for_its_owner_alone_and_a_folder_that_is_there_is_left_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -240,10 +233,3 @@ def test_the_cache_is_made_for_its_owner_alone_and_a_folder_that_is_there_is_lef
         monkeypatch.setenv("PAIRBANK_CACHE", str(place))
         assert cache_dir() == place
     assert shared.stat().st_mode & 0o777 == 0o775
-
-
-def test_a_negative_seed_of_a_study_is_refused_before_anything_is_scored(tmp_path: Path) -> None:
-    study = 'title = "T"\nseed = -1\nmethods = ["direct"]\n[[corpora]]\nname = "starter"\n'
-    (tmp_path / "mine.toml").write_text(study, encoding="utf-8")
-    with pytest.raises(StudyError, match="seed is -1; expected 0 or a larger number"):
-        load_study(str(tmp_path / "mine.toml"))

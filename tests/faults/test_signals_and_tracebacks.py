@@ -32,12 +32,25 @@ pairbank.cli.main()
 """
 
 
-def test_a_command_that_is_terminated_says_so_and_leaves_nothing_half_written(tmp_path: Path) -> None:
-    (tmp_path / "own.csv").write_text("good,bad\nThe dog barks.,The dog bark.\n")
-    argv = [sys.executable, "-c", SLOW, "score", "own.csv", "--model", "gpt2", "--out", "scored.parquet"]
-    running = subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def started(code: str, argv: str, folder: Path) -> subprocess.Popen[str]:
+    """Return a process that has come to where it waits."""
+    command = [sys.executable, "-c", code, *argv.split()]
+    running = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout is not None
     assert running.stdout.readline().strip() == STARTED
+    return running
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Path:
+    (tmp_path / "own.csv").write_text("good,bad\nThe dog barks.,The dog bark.\n")
+    scored = pairbank.score(pairbank.load_corpus(tmp_path / "own.csv"), pairbank.load_model("fake:a"))
+    return pairbank.write_bank(tmp_path / "bank", scored=[scored])
+
+
+def test_a_command_that_is_terminated_says_so_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("good,bad\nThe dog barks.,The dog bark.\n")
+    running = started(SLOW, "score own.csv --model gpt2 --out scored.parquet", tmp_path)
     assert len([*tmp_path.iterdir()]) == 2
     running.send_signal(signal.SIGTERM)
     _, errors = running.communicate(timeout=60)
@@ -61,21 +74,17 @@ pairbank.cli.main()
 
 
 @pytest.mark.parametrize(
-    ("verb", "argv"),
+    ("verb", "argv", "number", "code"),
     [
-        ("write_site", ("site", "bank", "--out", "site")),
-        ("check_bank", ("check", "bank")),
-        ("merge_banks", ("merge", "bank", "bank", "--out", "both")),
+        ("write_site", "site bank --out site", signal.SIGTERM, 143),
+        ("check_bank", "check bank", signal.SIGINT, 130),
+        ("merge_banks", "merge bank bank --out both", signal.SIGTERM, 143),
     ],
 )
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_command_that_stores_nothing_says_in_one_line_that_it_was_stopped(
-    verb: str, argv: tuple[str, ...], number: signal.Signals, code: int, tmp_path: Path
+    verb: str, argv: str, number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-c", OTHER.format(verb=verb), *argv]
-    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    assert running.stdout.readline().strip() == STARTED
+    running = started(OTHER.format(verb=verb), argv, tmp_path)
     running.send_signal(number)
     _, errors = running.communicate(timeout=60)
     assert running.returncode == code
@@ -115,11 +124,7 @@ def test_a_signal_that_meets_a_callback_in_which_exceptions_are_dropped_ends_the
     assert "ignored" not in ended.stderr
 
 
-def test_what_a_killed_site_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    table = tmp_path / "own.csv"
-    table.write_text("good,bad\nThe dog barks.,The dog bark.\n")
-    items = pairbank.load_corpus(table)
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[pairbank.score(items, pairbank.load_model("fake:a"))])
+def test_what_a_killed_site_left_is_removed_by_the_next(bank: Path, tmp_path: Path) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
     mine = temporary_prefix(tmp_path / "page")
@@ -143,36 +148,15 @@ def test_a_name_that_the_terminal_cannot_write_ends_no_command(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("verb", ["strip {0} --out {1}/a", "merge {0} {0} --out {1}/a"])
-def test_links_in_a_circle_are_one_error(verb: str, tmp_path: Path) -> None:
-    table = tmp_path / "own.csv"
-    table.write_text("good,bad\nThe dog barks.,The dog bark.\n")
-    scored = pairbank.score(pairbank.load_corpus(table), pairbank.load_model("fake:a"))
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+def test_links_in_a_circle_are_one_error(verb: str, bank: Path, tmp_path: Path) -> None:
     for name, target in (("a", "b"), ("b", "a")):
         (tmp_path / name).symlink_to(tmp_path / target)
     result = CliRunner().invoke(app, verb.format(bank, tmp_path).split())
     assert isinstance(result.exception, PairbankError | OSError), repr(result.exception)
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize(
-    "verb", ["run {0} --model fake:a --out {1}/bank", "score {1}/own.csv --prompts {0} --out {1}/o"]
-)
-def test_a_file_that_is_nested_too_deeply_is_one_error(verb: str, tmp_path: Path) -> None:
-    (tmp_path / "own.csv").write_text("good,bad\nThe dog barks.,The dog bark.\n")
-    path = tmp_path / "deep.toml"
-    path.write_text(f"a = {'[' * 5000}{']' * 5000}\n")
-    result = CliRunner().invoke(app, verb.format(path, tmp_path).split())
-    assert isinstance(result.exception, PairbankError), repr(result.exception)
-    assert "deep.toml" in str(result.exception)
-
-
-def test_a_site_of_a_bank_whose_summary_is_cut_short_is_one_error(tmp_path: Path) -> None:
-    table = tmp_path / "own.csv"
-    table.write_text("good,bad\nThe dog barks.,The dog bark.\n")
-    scored = pairbank.score(pairbank.load_corpus(table), pairbank.load_model("fake:a"))
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
-    summary = Path(bank) / SUMMARY
+def test_a_site_of_a_bank_whose_summary_is_cut_short_is_one_error(bank: Path, tmp_path: Path) -> None:
+    summary = bank / SUMMARY
     summary.write_bytes(summary.read_bytes()[:-9])
     with pytest.raises(PairbankError, match=r"summary\.parquet"):
         pairbank.write_site(bank, tmp_path / "page")

@@ -73,9 +73,3 @@ def test_a_study_runs_from_corpora_to_bank(name: str, model: CausalScorer, share
     for corpus in set(made.summary["corpus"]):
         rows = datasets.load_dataset(str(folder), f"{corpus}_scored", split=model.info.slug)
         assert all(f"{method}_flags" in rows.column_names for method in study.methods)
-
-
-def test_each_paper_has_its_study() -> None:
-    from pairbank.study.declaration import study_names
-
-    assert set(STUDIES) <= set(study_names())

@@ -27,6 +27,11 @@ MODELS = (choice_of("fake:a"), choice_of("fake:b"), choice_of("fake:c"))
         ({"name": ".."}, StudyError, "cannot name the folder of its report"),
         ({"corpora": (SMALL, SMALL)}, StudyError, "mine: corpus 'starter' is listed twice"),
         ({"corpora": (CorpusChoice(name="blmip"),)}, UnknownNameError, "did you mean 'blimp'"),
+        (
+            {"corpora": (CorpusChoice(name="starter", subset="plausibility", language="de"),)},
+            UnknownNameError,
+            "no language of starter, subset 'plausibility', 'de'",
+        ),
         ({"methods": ()}, StudyError, "mine: no methods; expected at least one"),
         ({"methods": ("driect",)}, UnknownNameError, "no method 'driect'; did you mean 'direct'"),
         ({"prompts": ("none.toml",)}, PromptError, "none.toml"),
@@ -139,22 +144,3 @@ def test_a_dry_run_prints_what_would_be_done_and_does_nothing(tmp_path: Path) ->
     assert " a yes " in after
     assert " b@v1 no " in after
     assert "which has c too: the report is of all" in after
-
-
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [
-        (b"title = 'caf\xe9'", r"mine\.toml: cannot be read .*is not UTF-8.*; save it as UTF-8"),
-        (b"title = 'x'\nmethods = ['direct']\ncorpora = ['starter']", "corpora.0 is 'starter'; expected a table"),
-    ],
-)
-def test_a_study_file_that_cannot_be_read_is_explained(written: bytes, message: str, tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_bytes(written)
-    with pytest.raises(StudyError, match=message):
-        load_study(str(tmp_path / "mine.toml"))
-
-
-def test_a_language_that_a_subset_has_not_is_explained(tmp_path: Path) -> None:
-    corpora = (CorpusChoice(name="starter", subset="plausibility", language="de"),)
-    with pytest.raises(UnknownNameError, match="no language of starter, subset 'plausibility', 'de'"):
-        run_study(small_study(corpora=corpora), [_never_loaded()], tmp_path / "bank")

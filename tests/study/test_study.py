@@ -70,10 +70,15 @@ def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
             r"mine\.toml: title is 1; .*mine\.toml: seed is -1",
         ),
         ("title = ", "not TOML"),
+        (b"title = 'caf\xe9'", r"mine\.toml: cannot be read .*is not UTF-8.*; save it as UTF-8"),
+        (
+            "title = 'x'\nmethods = ['direct']\ncorpora = ['starter']",
+            r"corpora.0 is 'starter'; expected a table: \[\[",
+        ),
     ],
 )
-def test_a_mistake_in_a_study_is_explained(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "mine.toml").write_text(text)
+def test_a_mistake_in_a_study_is_explained(tmp_path: Path, text: str | bytes, message: str) -> None:
+    (tmp_path / "mine.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(StudyError, match=message):
         load_study(str(tmp_path / "mine.toml"))
 
