@@ -189,6 +189,8 @@ class FakeHub:
             parts = path[len(base) :].split("/")
             for depth in range(1, len(parts) if deep else min(2, len(parts))):
                 folder = base + "/".join(parts[:depth])
+                if folder in entries:
+                    continue
                 held = sorted((p, b.oid) for p, b in below.items() if p.startswith(f"{folder}/"))
                 entries[folder] = {
                     "type": "directory",
