@@ -11,6 +11,7 @@ import datasets
 import pytest
 
 import pairbank
+from corpus_files import known_manifest
 from pairbank.builders import dataset as module
 from pairbank.builders.corpora.corpus import BuildOptions, Corpus
 from pairbank.builders.corpora.registry import corpus_named
@@ -68,8 +69,7 @@ DERIVED: dict[str, Callable[[datasets.Dataset, Path], datasets.Dataset]] = {
 @pytest.mark.parametrize("name", DERIVED)
 def test_what_is_made_of_a_corpus_keeps_its_version_and_source(name: str, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", limit=2)
-    manifest = manifest_of(items)
-    assert manifest is not None
+    manifest = known_manifest(items)
     assert (manifest["corpus"], manifest["version"]) == ("starter", corpus_named("starter").version)
     assert manifest["source"]["licence"] == "apache-2.0"
     assert manifest_of(DERIVED[name](items, tmp_path)) == manifest
@@ -78,8 +78,7 @@ def test_what_is_made_of_a_corpus_keeps_its_version_and_source(name: str, tmp_pa
 def test_it_keeps_them_where_the_cache_is_gone(private_cache: Path) -> None:
     items = mapped_in_memory(pairbank.load_corpus("starter", limit=1))
     shutil.rmtree(private_cache / "corpora")
-    manifest = manifest_of(items)
-    assert manifest is not None
+    manifest = known_manifest(items)
     assert manifest["n_rows"] == corpus_named("starter").n_items
 
 
@@ -103,8 +102,7 @@ def test_a_signature_has_the_version_of_mapped_items_and_says_when_there_is_none
 
 def test_a_reader_cannot_change_the_manifest_of_a_dataset() -> None:
     items = pairbank.load_corpus("starter", limit=1)
-    manifest = manifest_of(items)
-    assert manifest is not None
+    manifest = known_manifest(items)
     manifest["source"]["licence"] = "mine"
     assert manifest_of(items) != manifest
 
@@ -137,8 +135,7 @@ def test_what_a_corpus_declares_is_of_today_though_its_rows_come_from_the_cache(
     source = replace(corpus.source, licence="cc-by-4.0", homepage="https://example.org", citation="@misc{a}")
     today = prepare(replace(corpus, description="Corrected.", source=source, title="T"), p18(tmp_path), BuildOptions())
     assert today.cache_files == before.cache_files
-    manifest = manifest_of(today)
-    assert manifest is not None
+    manifest = known_manifest(today)
     assert (manifest["title"], manifest["description"]) == ("T", "Corrected.")
     assert (manifest["source"]["licence"], manifest["source"]["citation"]) == ("cc-by-4.0", "@misc{a}")
     info = today.info

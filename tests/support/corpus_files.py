@@ -6,6 +6,11 @@ import json
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import datasets
+
+from pairbank.builders.dataset import manifest_of
 
 
 def write_tar(path: Path, texts: Mapping[str, str]) -> Path:
@@ -33,3 +38,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([header, *rows])
     return out.getvalue()
+
+
+def known_manifest(items: datasets.Dataset) -> dict[str, Any]:
+    result = manifest_of(items)
+    assert result is not None
+    return result

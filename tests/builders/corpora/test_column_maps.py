@@ -9,7 +9,7 @@ import pytest
 import xlsxwriter
 
 import pairbank
-from pairbank.builders.dataset import manifest_of
+from corpus_files import known_manifest
 from pairbank.errors import CorpusError, UnknownNameError
 
 
@@ -110,12 +110,6 @@ def test_a_property_of_a_pair_that_differs_between_its_rows_is_refused(tmp_path:
         pairbank.load_corpus(write(tmp_path, "jozi.tsv", table, column_map))
 
 
-def test_a_pair_with_one_side_is_refused(tmp_path: Path) -> None:
-    table = "pair\tok\ttext\tbefore\trating\n7\ttrue\ta b\tc\t1\n"
-    with pytest.raises(CorpusError, match=r"row 2: 1 better and 0 worse rows, expected one of each; check the ids"):
-        pairbank.load_corpus(write(tmp_path, "jozi.tsv", table, LONG))
-
-
 def test_rows_that_follow_one_another_are_a_pair(tmp_path: Path) -> None:
     column_map = """
 layout = "long"
@@ -168,23 +162,6 @@ def test_a_list_of_json_rows_is_a_table(tmp_path: Path) -> None:
     items = pairbank.load_corpus(write(tmp_path, "suite.json", json.dumps(rows), column_map), language="eu")
     assert sides(items) == [("zitzaion.", "zitzaien.")]
     assert items["context_bad"][:] == ["Mutilari"]
-
-
-def test_labelled_sentences_have_a_label_and_one_side(tmp_path: Path) -> None:
-    column_map = """
-layout = "sentences"
-[columns]
-sentence = "s"
-[label]
-column = "label"
-good = "ok"
-bad = ["*", "??"]
-"""
-    items = pairbank.load_corpus(write(tmp_path, "judged.csv", "s,label\nSo it is.,ok\nIt so is.,??\n", column_map))
-    assert items["label"][:] == [1, 0]
-    assert items["target_bad"][:] == [None, None]
-    assert set(items["task"][:]) == {"sentence"}
-    assert manifest_of(items)["facts"]["reading"][0] == "columns as the map says"  # type: ignore[index]
 
 
 def test_what_is_typed_goes_before_what_the_map_says(tmp_path: Path) -> None:
@@ -301,7 +278,7 @@ def test_rows_that_are_hidden_or_struck_through_are_left_out_and_said(tmp_path: 
         sheet.write(4, 1, "Swans glides 4.", struck)  # one cell of two: the row stays
     items = pairbank.load_corpus(path)
     assert [good for good, _ in sides(items)] == ["Swans glide 1.", "Swans glide 4."]
-    reading = (manifest_of(items) or {})["facts"]["reading"]
+    reading = known_manifest(items)["facts"]["reading"]
     assert [note.split(" (")[0] for note in reading if "left out" in note] == [
         "1 hidden row(s) left out",
         "1 struck-through row(s) left out",
@@ -378,7 +355,7 @@ def test_a_map_leaves_rows_out_and_says_how_many_and_why(tmp_path: Path) -> None
     assert items["target_good"][:] == ["Ann hums.", "Ann hum.", "It rains."]
     assert items["label"][:] == [1, 0, 1]
     assert items["human_good"][:] == [1.5, 0.0, 2.0]
-    reading = (manifest_of(items) or {})["facts"]["reading"]
+    reading = known_manifest(items)["facts"]["reading"]
     assert [note for note in reading if "left out" in note] == [
         "2 row(s) left out, whose 'trial_type' is not 'critical'",
         "1 row(s) left out, whose 'ok' is 0, between -1 and 1",

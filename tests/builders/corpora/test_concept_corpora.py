@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 import pairbank
+from corpus_files import known_manifest
 from pairbank.builders.corpora.concepts import LANGUAGES, derive
-from pairbank.builders.corpora.registry import CORPORA
-from pairbank.builders.dataset import manifest_of
 from pairbank.builders.languages import typology
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
@@ -72,8 +71,7 @@ def test_comps_sentences_are_prefix_and_property_phrase_with_a_capital(tmp_path:
     assert wugs["item_id"] == "comps/wugs/1"
     assert wugs["target_good"] == "A blick is a beetroot. Therefore, a blick grows underground."
     assert (wugs["base_id"], wugs["nonsense_words"], wugs["flags"]) == ("7", '["blick", "dorp"]', [])
-    manifest = manifest_of(items)
-    assert manifest is not None
+    manifest = known_manifest(items)
     assert manifest["n_by_subset"] == dict.fromkeys(("base", "wugs", "wugs_dist-before", "wugs_dist-in-between"), 1)
     assert not any(file["verified"] for file in manifest["files"].values())
 
@@ -98,13 +96,7 @@ def test_one_subset_of_comps_needs_only_its_own_file(tmp_path: Path) -> None:
     [
         (json.dumps(comps_row(1, property_phrase="")), r"comps_base\.jsonl, row 1: property_phrase is '', expected"),
         (json.dumps(comps_row(1, acceptable_concept=None)), r"row 1: acceptable_concept is None, expected a text"),
-        (json.dumps({"id": 1}), r"comps_base\.jsonl, row 1: missing field\(s\) property, acceptable_concept"),
-        (json.dumps(comps_row(1))[:-20], r"comps_base\.jsonl, row 1: not JSON .* download it again"),
         (json.dumps(comps_row(1, similarity="high")), r"row 1: similarity is 'high', expected a number"),
-        (
-            json.dumps(comps_row(1)) + "\n" + json.dumps(comps_row(1)),
-            r"comps/base/1: item_id is a repeated id, expected unique ids",
-        ),
     ],
 )
 def test_a_malformed_comps_file_is_one_clear_error(tmp_path: Path, line: str, message: str) -> None:
@@ -154,8 +146,7 @@ def test_xcomps_derives_what_the_file_lacks_and_says_so(tmp_path: Path) -> None:
     ]
     derived = ["derived:concepts"]
     assert items["flags"][:] == [derived, derived, [*derived, "stripped:article"], ["no_concepts"]]
-    manifest = manifest_of(items)
-    assert manifest is not None
+    manifest = known_manifest(items)
     assert manifest["n_by_flag"] == {"derived:concepts": 3, "no_concepts": 1, "stripped:article": 1}
 
 
@@ -205,12 +196,6 @@ def test_the_copy_on_the_hub_gives_the_rows_of_the_json_files(tmp_path: Path) ->
     (folder / "comps_es-00000-of-00001.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(CorpusError, match=r"comps_es-00000-of-00001\.parquet: not a readable parquet file"):
         pairbank.load_corpus("xcomps", subset="es", data_dir=tmp_path / "hub")
-
-
-def test_the_revision_of_the_data_is_a_commit() -> None:
-    source = CORPORA["xcomps"].source
-    assert source.revision == "60c8ce9cc3b693f8f45f4213c8218f6af1ceabea"
-    assert all(f"/XCOMPS/{source.revision}/data/" in file.url for file in source.files)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import pairbank
+from corpus_files import known_manifest
 from island_designs import MAP, judgments, write
 from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.proposed_map import proposed_map, tried_map
-from pairbank.builders.dataset import manifest_of
 from pairbank.errors import PairbankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.base import Context
@@ -22,8 +22,7 @@ from pairbank.stats.report.frames import scored_frame
 
 def test_a_design_is_read_with_its_fillers_and_its_columns_are_kept(tmp_path: Path) -> None:
     items = pairbank.load_corpus(write(tmp_path, list(judgments())))
-    manifest = manifest_of(items)
-    assert manifest is not None
+    manifest = known_manifest(items)
     assert manifest["facts"]["design"] == {
         "factors": [
             {"column": "structure", "levels": ["non-island", "island"]},
@@ -44,8 +43,7 @@ def test_a_design_is_read_with_its_fillers_and_its_columns_are_kept(tmp_path: Pa
 def test_levels_are_as_declared(tmp_path: Path) -> None:
     text = MAP + '[design.levels]\nstructure = ["island", "non-island"]\n'
     items = pairbank.load_corpus(write(tmp_path, list(judgments()), map_text=text))
-    manifest = manifest_of(items)
-    assert manifest is not None
+    manifest = known_manifest(items)
     assert manifest["facts"]["design"]["factors"][0]["levels"] == ["island", "non-island"]
 
 
@@ -105,8 +103,7 @@ def test_what_is_no_design_is_refused_with_row_and_column(fault: str, tmp_path: 
 def test_an_item_set_without_a_condition_is_named(tmp_path: Path) -> None:
     lacking = ("4", "island", "long")
     rows = [row for row in judgments() if (row["item"], row["structure"], row["distance"]) != lacking]
-    manifest = manifest_of(pairbank.load_corpus(write(tmp_path, rows)))
-    assert manifest is not None
+    manifest = known_manifest(pairbank.load_corpus(write(tmp_path, rows)))
     assert any(
         note.startswith("1 of 8 item sets lack a condition (first: 'item' 4, structure = island, distance = long)")
         for note in manifest["facts"]["reading"]

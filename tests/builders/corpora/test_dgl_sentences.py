@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import pairbank
-from pairbank.builders.dataset import manifest_of
+from corpus_files import known_manifest
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 from shared_files import present
 
@@ -97,8 +97,7 @@ def test_the_published_files_give_80_raters_and_the_shares_that_pandas_finds(sha
     shares = accepts.groupby(people["sentence"]).mean()
     assert items["human_good"][:] == pytest.approx(shares[items["target_good"][:]].to_list(), abs=1e-6)
     assert (len(items), sum(items["label"][:]), set(items["human_n"][:])) == (80, 40, {10})
-    manifest = manifest_of(items)
-    assert manifest is not None
+    manifest = known_manifest(items)
     assert manifest["files"]["stimuli.csv"]["verified"]
     ratings = pairbank.load_ratings("dgl", data_dir=shared / "published").to_pandas()
     assert (len(ratings), ratings["rater"].nunique()) == (800, 80)

@@ -1,8 +1,7 @@
 """EWoK on rows invented here in its format. Its own items must not stand in this repository."""
 
+import base64
 import csv
-import struct
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -154,46 +153,23 @@ def test_a_broken_parquet_copy_is_one_clear_error(tmp_path: Path) -> None:
         pairbank.load_corpus("ewok", data_dir=tmp_path)
 
 
-def locked_zip(path: Path, name: str, data: bytes, password: bytes) -> Path:
-    """Write an archive of one stored member, encrypted as PKWARE's APPNOTE says (section 6.1)."""
-    table = [0] * 256
-    for nth in range(256):
-        crc = nth
-        for _ in range(8):
-            crc = crc >> 1 ^ 0xEDB88320 if crc & 1 else crc >> 1
-        table[nth] = crc
-    keys = [0x12345678, 0x23456789, 0x34567890]
-
-    def update(byte: int) -> None:
-        keys[0] = table[(keys[0] ^ byte) & 255] ^ keys[0] >> 8
-        keys[1] = ((keys[1] + (keys[0] & 255)) * 134775813 + 1) & 0xFFFFFFFF
-        keys[2] = table[(keys[2] ^ keys[1] >> 24) & 255] ^ keys[2] >> 8
-
-    for byte in password:
-        update(byte)
-    crc = zlib.crc32(data)
-    locked = bytearray()
-    for byte in bytes(11) + bytes([crc >> 24]) + data:
-        mix = keys[2] & 0xFFFF | 2
-        locked.append(byte ^ (mix * (mix ^ 1) >> 8 & 255))
-        update(byte)
-    facts = struct.pack("<HHHHHIIIHH", 20, 1, 0, 0, 33, crc, len(locked), len(data), len(name), 0)
-    local = b"PK\x03\x04" + facts + name.encode()
-    central = b"PK\x01\x02" + struct.pack("<H", 20) + facts + struct.pack("<HHHII", 0, 0, 0, 0, 0) + name.encode()
-    end = struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local) + len(locked), 0)
-    path.write_bytes(local + bytes(locked) + central + b"PK\x05\x06" + end)
-    return path
+LOCKED = (  # testsuite.csv: the rows of the test, encrypted with "open sesame" as PKWARE's APPNOTE says (6.1)
+    "P)h>@6aWDL2mk;8Apo{tO{4Vy006)O000dD004Alb98fcX>?^SV{>+h`CbS75a4o?-mM0$QEu_qcs$wX8x29++y%3UG&e7epe`!;&89q`Mr~hpbV"
+    "%EEHc+>rXP7wSe6m5g8^IXRfd8b|Gm;d6Zqt3(P_TqVzObPeHZs}y_K+u04$sIQk*+TRg^MVDZ|+%c)hzQ{7j=YttiiMzNVQ!__^}+}_8^7{VsI|"
+    "G=xN6D#zeWb0#wx1dvxt}UN;XUf7g`Kd1&rzBigqkV2Vl|2q{g!Fwt@-pv<^7(?XBKkV@uiIC2c{j3nyH)x?ONu-_f2z&HdXf|Xi>ODCHAH)SzIS"
+    "be$9YypQNFAE`q%iu!5B#7ThP)h*<6aW+e0RRX9001EXwqH%7^#A|>zybgO4FCWD000000000000000004Alb98fcX>?^SV{>*;O9ci100001009"
+    "6y0000W0RR9100"
+)
 
 
 def test_the_encrypted_release_asks_for_its_password_and_gives_the_rows_of_the_csv_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "plain").mkdir()
-    plain = write(tmp_path / "plain" / "ewok-core-1.0.csv", ewok_row(), ewok_row(ConceptB="under"))
-    data = (plain / "ewok-core-1.0.csv").read_bytes()
+    write(tmp_path / "plain" / "ewok-core-1.0.csv", ewok_row(), ewok_row(ConceptB="under"))
     folder = tmp_path / "locked"
     folder.mkdir()
-    locked_zip(folder / "ewok-core-1.0.zip", "output/testsuite-spatial.csv", data, b"open sesame")
+    (folder / "ewok-core-1.0.zip").write_bytes(base64.b85decode(LOCKED))
     with pytest.raises(CorpusError, match=r"is encrypted; set PAIRBANK_EWOK_PASSWORD"):
         pairbank.load_corpus("ewok", data_dir=folder)
     monkeypatch.setenv("PAIRBANK_EWOK_PASSWORD", "wrong")

@@ -2,16 +2,17 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 import pairbank
 from command_line import completed
+from corpus_files import known_manifest
 from own_files import read
 from pairbank.builders.corpora.maps import read_map
 from pairbank.builders.corpora.proposed_map import proposed_map
+from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.dataset import manifest_of
 from pairbank.errors import CorpusError, CorpusFileNotFoundError, UnknownNameError
 
@@ -77,7 +78,7 @@ def test_a_toml_file_describes_a_corpus_of_several_files(tmp_path: Path) -> None
         assert items["human_good"][:] == pytest.approx([14 / 3, 1.5, None])
         assert items["human_n"][:] == [3, 2, None]
         assert items["flags"][2] == ["few_ratings"]
-        manifest = manifest_of(items) or {}
+        manifest = known_manifest(items)
         assert (manifest["corpus"], manifest["title"]) == ("kongruenz", "Kongruenz im Deutschen")
         assert manifest["source"]["licence"] == "cc-by-4.0"
         assert manifest["source"]["redistributable"]
@@ -91,7 +92,7 @@ def test_a_toml_file_describes_a_corpus_of_several_files(tmp_path: Path) -> None
 
 def test_files_that_no_table_fits_are_named_and_tables_are_needed(tmp_path: Path) -> None:
     folder = corpus(tmp_path / "mine", without_pairs().replace("{subset}/*", "{subset}/eins"))
-    said = (manifest_of(pairbank.load_corpus(folder)) or {})["facts"]["reading"]
+    said = known_manifest(pairbank.load_corpus(folder))["facts"]["reading"]
     assert "not read, since no [[tables]] fits: nomen/zwei.jsonl" in said
     (folder / "corpus.toml").write_text(without_pairs().replace("jsonl", "csv"))
     with pytest.raises(CorpusFileNotFoundError, match=r"no table fits path \{subset\}/\*\.csv; found nomen/eins"):
@@ -127,24 +128,17 @@ def test_a_map_of_one_table_reads_every_table_of_a_folder(tmp_path: Path) -> Non
     assert items["subset"][:] == ["one", "two"]
 
 
-@pytest.mark.ci
 def test_the_file_of_a_shipped_corpus_reads_a_users_copy_of_it(tmp_path: Path) -> None:
-    shipped = Path(pairbank.__file__).parent / "builders/data/corpora/jcola.toml"
-    text = shipped.read_text(encoding="utf-8").replace("[corpus]\n", '[corpus]\nname = "my-jcola"\n')
-    files = [
-        line.split('"')[1] for line in text.split("[files]")[1].split("\n\n")[0].splitlines() if line.startswith('"')
-    ]
+    shipped = Path(pairbank.__file__).parent / "builders/data/corpora/xcopa.toml"
+    row = {"premise": "P.", "choice1": "A.", "choice2": "B.", "question": "cause", "label": 1, "changed": True}
+    for n, file in enumerate(CORPORA["xcopa"].source.files):
+        (tmp_path / file.name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file.name).write_text(json.dumps(row | {"idx": n}) + "\n", encoding="utf-8")
+    text = shipped.read_text(encoding="utf-8").replace("[corpus]\n", '[corpus]\nname = "my-xcopa"\n')
     (tmp_path / "corpus.toml").write_text(text, encoding="utf-8")
-    header = "source,label,original,sentence,is_compound\n" if files[0].endswith(".csv") else ""
-    upstream = Path(__file__).parents[4] / "shared/corpora/jcola"
-    if not all((upstream / name).is_file() for name in files):
-        pytest.skip(f"no upstream files of jcola {header}")
-    for name in files:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(upstream / name, tmp_path / name)
-    ours, own = pairbank.load_corpus("jcola", data_dir=upstream.parent), pairbank.load_corpus(tmp_path)
-    for column in ("target_good", "subset", "label", "language"):
-        assert own[column][:] == ours[column][:]
+    ours, own = pairbank.load_corpus("xcopa", data_dir=tmp_path), pairbank.load_corpus(tmp_path)
+    assert own["item_id"][:] == [name.replace("xcopa", "my_xcopa") for name in ours["item_id"]]
+    assert own.remove_columns(["item_id", "corpus"]).to_list() == ours.remove_columns(["item_id", "corpus"]).to_list()
 
 
 JUDGMENTS = """\
@@ -207,7 +201,7 @@ def test_one_row_per_judgment_becomes_pairs_with_means_and_individual_ratings(tm
     assert items["human_scale"][:] == ["likert7", "likert7"]
     assert items["human_n"][:] == [2, 2]
     assert "trial" not in items.column_names, "a column that differs between raters describes no item"
-    manifest = manifest_of(items) or {}
+    manifest = known_manifest(items)
     said = "; ".join(manifest["facts"]["reading"])
     assert "7 ratings by 2 raters, scale likert7" in said
     assert "excluded: 1 rater who failed an attention check (2 ratings)" in said
@@ -223,6 +217,13 @@ def test_one_row_per_judgment_becomes_pairs_with_means_and_individual_ratings(tm
     ]
 
 
+def test_a_row_that_the_map_leaves_out_needs_no_rater(tmp_path: Path) -> None:
+    column_map = 'where = { item = ["1", "2", "check"] }\n' + MAP + RULES
+    items = pairbank.load_corpus(judgments(tmp_path, column_map, JUDGMENTS + "3;;6;Er singt.;ja;7;\n"))
+    assert items["target_good"][:] == ["Die Hunde bellen.", "Er schläft."]
+    assert "1 row(s) left out, whose 'item' is not" in "; ".join(known_manifest(items)["facts"]["reading"])
+
+
 def test_every_rule_changes_who_is_left(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="row 13: 1 better and 0 worse rows"):
         pairbank.load_corpus(judgments(tmp_path, MAP))  # without a rule, a check is a sentence like any other
@@ -231,7 +232,7 @@ def test_every_rule_changes_who_is_left(tmp_path: Path) -> None:
     one_is_enough = judgments(tmp_path, MAP + RULES.replace("min_per_rater = 2", "min_per_rater = 1"))
     assert pairbank.load_corpus(one_is_enough)["human_bad"][0] == 3.0, "(2 + 3 + 4) / 3: dora gave exactly one"
     stricter = pairbank.load_corpus(judgments(tmp_path, MAP + RULES.replace("min_per_rater = 2", "min_per_rater = 4")))
-    said = "; ".join((manifest_of(stricter) or {})["facts"]["reading"])
+    said = "; ".join(known_manifest(stricter)["facts"]["reading"])
     assert "excluded: 1 rater who failed" in said
     assert "excluded: 2 raters with fewer than 4 ratings (4 ratings)" in said, "ben and dora; cem has failed"
     few = judgments(tmp_path, MAP + RULES.replace("min_per_rater = 2", "min_per_side = 3"))
@@ -256,7 +257,7 @@ normalisation = "z-by-rater"
 """
     path = judgments(tmp_path, column_map, "\n".join(["item;who;sentence;points", *rows, ""]))
     assert set(pairbank.load_corpus(path)["human_n"]) == {2}
-    said = "; ".join((manifest_of(pairbank.load_corpus(path)) or {})["facts"]["reading"])
+    said = "; ".join(known_manifest(pairbank.load_corpus(path))["facts"]["reading"])
     assert "excluded: 1 rater who always give the same answer, or gave one (24 ratings)" in said
 
 
@@ -473,7 +474,7 @@ def test_columns_that_identify_people_are_not_kept(tmp_path: Path) -> None:
     assert not [name for name in items.column_names if re.search("prolific|ip|mail|worker|private|latit", name, re.I)]
     cells = {str(cell) for item in items for cell in item.values()}
     assert not cells & set(ids)
-    said = "; ".join((manifest_of(items) or {})["facts"]["reading"])
+    said = "; ".join(known_manifest(items)["facts"]["reading"])
     assert "not kept, since they identify people: 'PROLIFIC_PID', 'IPAddress'" in said
     assert not set(ids) & set(re.findall(r"[\w.@]+", json.dumps(manifest_of(items))))
 

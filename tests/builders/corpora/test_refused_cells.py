@@ -107,10 +107,3 @@ def test_a_byte_order_mark_in_the_middle_is_refused(tmp_path: Path) -> None:
     path.write_text(part + part.replace("A", "C"), encoding="utf-8")
     with pytest.raises(CorpusError, match=r"row 3: column 'good' holds a byte-order mark .* were two files joined"):
         read(path)
-
-
-def test_a_key_twice_in_json_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.json"
-    path.write_text('[{"good": "A b.", "bad": "B a.", "good": "C d."}]', encoding="utf-8")
-    with pytest.raises(CorpusError, match="key 'good' occurs twice in one object"):
-        read(path)

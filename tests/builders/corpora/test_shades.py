@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import pairbank
-from pairbank.builders.dataset import manifest_of
+from corpus_files import known_manifest
 from pairbank.errors import PairbankError
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.stats.analyses.base import Context
@@ -52,8 +52,7 @@ def test_endings_of_an_event_are_a_design_of_ordered_conditions(folder: Path) ->
     assert items["target_good"][:5] == ["a pan.", "his hat.", "a sieve.", "regret.", "slept."]
     assert items["context_good"][5] == "He cooked 1 eggs in"
     assert items["human_good"][:5] == [91, 71, 51, 31, None]
-    manifest = manifest_of(items)
-    assert manifest is not None
+    manifest = known_manifest(items)
     assert manifest["facts"]["design"]["factors"] == [{"column": "condition", "levels": LEVELS}]
     lacking = pd.read_csv(folder / "stimuli_with_syntax.csv").head(1)
     lacking.to_csv(folder / "stimuli_with_syntax.csv", index=False)

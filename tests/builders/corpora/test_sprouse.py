@@ -8,7 +8,7 @@ import pytest
 import xlsxwriter
 
 import pairbank
-from pairbank.builders.dataset import manifest_of
+from corpus_files import known_manifest
 from pairbank.errors import PairbankError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.analyses.base import Context
@@ -49,8 +49,7 @@ def test_codes_in_the_cells_of_a_workbook_are_joined_with_the_ratings(tmp_path: 
     assert (first["target_good"], first["flags"], first["human_n"]) == ("Who non sh?", ["repaired:spaces"], 2)
     assert (first["structure"], first["distance"], first["item_set"]) == ("non-island", "short", "01")
     assert rows["2.F.1.UG"]["target_good"] == "Sleeps cat 2."
-    manifest = manifest_of(items)
-    assert manifest is not None
+    manifest = known_manifest(items)
     assert manifest["facts"]["design"]["by"] == ["language", "dependency", "island"]
     results = tmp_path / "sprouse-2016" / "Experiment 1 results - English.csv"
     results.write_text(results.read_text(encoding="utf-8") + "\ns9,1.1,1,3,WH.np.non.sh.01", encoding="utf-8")

@@ -9,7 +9,6 @@ import pytest
 import pairbank
 from corpus_files import table, write_tar, write_tree
 from pairbank.builders.corpora.syntaxgym import SUITES
-from pairbank.builders.dataset import manifest_of
 from pairbank.errors import CorpusError
 
 HEADER = ("item_number", "condition_name", "region_number", "region_name", "content")
@@ -63,12 +62,7 @@ def test_one_suite_keeps_the_numbers_it_has_in_the_whole(tmp_path: Path) -> None
             {"cleft": suite("cleft", leave_out="vp_match")},
             r"cleft\.csv: item 1 has no condition vp_match; found np_match",
         ),
-        ({"cleft": "item_number,content\n1,What\n"}, r"cleft\.csv, row 1: missing column\(s\) condition_name"),
         ({"cleft": table(HEADER, [("one", "np_match", 1, "a", "Ann")])}, r"cleft\.csv, row 2: item_number is 'one'"),
-        (
-            {"cleft": "item_number,condition_name,region_number,region_name,content\n1,a\n"},
-            r"row 2: 2 cells, expected 5",
-        ),
     ],
 )
 def test_a_malformed_suite_is_one_clear_error(tmp_path: Path, changed: dict[str, str], message: str) -> None:
@@ -108,16 +102,3 @@ def test_the_upstream_suites_give_the_published_pairs_and_sample_exactly(shared:
     pd.testing.assert_frame_equal(
         drawn.sort_values(keys, ignore_index=True), sample.sort_values(keys, ignore_index=True), check_dtype=False
     )
-
-
-@pytest.mark.upstream
-def test_syntaxgym_counts_are_the_verified_ones(shared: Path) -> None:
-    items = pairbank.load_corpus("syntaxgym", data_dir=shared / "corpora")
-    manifest = manifest_of(items)
-    assert manifest is not None
-    assert manifest["files"]["test_suites.tar.gz"]["verified"]
-    # CORPORA.md 1.2: 1,018 pairs, 25 duplicates, and the pairs a suite
-    assert (manifest["n_rows"], manifest["n_usable"], manifest["n_by_flag"]) == (1018, 1018, {"duplicate_pair": 25})
-    assert Counter(manifest["n_by_subset"].values()) == {80: 2, 48: 4, 46: 4, 42: 2, 38: 9, 28: 2}
-    spaced = [t for t in items["target_good"][:] if "  " in t], [t for t in items["target_bad"][:] if "  " in t]
-    assert [len(texts) for texts in spaced] == [4, 4]

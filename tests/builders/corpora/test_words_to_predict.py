@@ -1,16 +1,12 @@
 """Corpora of next words: dtfit, p18, news-2023, and the four of Song et al. 2025, Experiment 2."""
 
 import csv
-import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import pairbank
-from pairbank.builders import CORPORA
-from pairbank.builders.dataset import manifest_of
 from pairbank.errors import CorpusError, CorpusFileNotFoundError
 
 SONG = {
@@ -46,34 +42,9 @@ def write_dtfit(folder: Path, *pairs: tuple[int, str, str, str, str, float, floa
     return write(folder / "corpus.csv", DTFIT, *cells)
 
 
-def facts_of(name: str, shared: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    items = pairbank.load_corpus(name, data_dir=shared / "corpora")
-    manifest = manifest_of(items)
-    assert manifest is not None
-    assert all(file["verified"] for file in manifest["files"].values())
-    assert manifest["n_rows"] == CORPORA[name].n_items
-    return items.to_list(), manifest
-
-
-@pytest.mark.upstream
-def test_dtfit_has_395_rated_pairs_one_of_them_mended(shared: Path) -> None:
-    rows, manifest = facts_of("dtfit", shared)
-    assert len(rows) == 395
-    # CORPORA.md 1.5: people contradict the design in items 68, 266, 329, tie in 333; item 213 is split wrongly
-    assert manifest["n_by_flag"] == {"human_contradicts": 3, "human_tie": 1, "repaired:split_bad": 1}
-    flagged = {row["pair_id"]: row["flags"] for row in rows if row["flags"]}
-    assert flagged.keys() == {"68", "213", "266", "329", "333"}
-    # CORPORA.md 1.5: human accuracy .9899; ids 1-397 without 251 and 297
-    assert sum(row["human_good"] > row["human_bad"] for row in rows) / 395 == pytest.approx(0.9899, abs=5e-5)
-    assert {int(row["pair_id"]) for row in rows} == set(range(1, 398)) - {251, 297}
-    mended = next(row for row in rows if row["pair_id"] == "213")
-    assert mended["target_bad"].split()[-1] == mended["source_bad"] == "can"
-    assert len(mended["target_bad"].split()) == 2
-
-
 @pytest.mark.upstream
 def test_dtfit_sentences_are_the_790_that_people_rated(shared: Path) -> None:
-    rows, _ = facts_of("dtfit", shared)
+    rows = pairbank.load_corpus("dtfit", data_dir=shared / "corpora")
     with (shared / "corpora/dtfit/clean_DTFit_human_dat.csv").open(encoding="utf-8", newline="") as handle:
         rated = {row["Sentence"]: float(row["Score"]) for row in csv.DictReader(handle)}
     built = {
@@ -82,55 +53,6 @@ def test_dtfit_sentences_are_the_790_that_people_rated(shared: Path) -> None:
         for side in ("good", "bad")
     }
     assert built == pytest.approx(rated, rel=1e-6)
-
-
-@pytest.mark.upstream
-def test_p18_has_384_alphanumeric_words(shared: Path) -> None:
-    rows, manifest = facts_of("p18", shared)
-    assert [row["pair_id"] for row in rows] == [str(n) for n in range(1, 385)]  # CORPORA.md 1.3
-    assert manifest["n_by_flag"] == {}
-    assert {row["task"] for row in rows} == {"word_prediction"}
-    assert all(row["target_bad"] is None and row["context_bad"] is None for row in rows)
-
-
-@pytest.mark.upstream
-def test_news_2023_keeps_its_222_rows_and_flags_what_needs_care(shared: Path) -> None:
-    rows, manifest = facts_of("news-2023", shared)
-    # CORPORA.md 1.4: 10 words are not alphanumeric, items 47-49 are one article (2 duplicates)
-    assert manifest["n_by_flag"] == {"continuation_not_alphanumeric": 10, "duplicate_pair": 2, "untrimmed_prefix": 1}
-    assert [row["pair_id"] for row in rows if "duplicate_pair" in row["flags"]] == ["48", "49"]
-    assert sum(not row["context_good"].isascii() for row in rows) == 92
-    assert all(" -- " in row["context_good"] for row in rows)
-    assert len({row["category"] for row in rows}) == 11
-
-
-@pytest.mark.upstream
-@pytest.mark.parametrize(
-    ("name", "flags", "words"),
-    [
-        # CORPORA.md 1.9: prefixes of 6-30 words, means 15.9-16.6; no truth for two of them; one duplicate in news.
-        # The single means were counted in the files.
-        ("wikipedia", {}, 15.879),
-        ("news-2024", {"duplicate_pair": 1}, 16.443),
-        ("nonsense", {"no_truth": 1000}, 16.583),
-        ("randomseq", {"no_truth": 1000}, 16.453),
-    ],
-)
-def test_the_four_corpora_of_song_have_1000_pairs_each(
-    shared: Path, name: str, flags: dict[str, int], words: float
-) -> None:
-    rows, manifest = facts_of(name, shared)
-    assert len(rows) == 1000
-    assert manifest["n_by_flag"] == flags
-    lengths = [len(row["context_good"].split()) for row in rows]
-    assert statistics.mean(lengths) == pytest.approx(words, abs=5e-4)
-    assert (min(lengths) >= 6, max(lengths) <= 30) == (True, True)
-    assert all(row["context_good"] == row["context_bad"] for row in rows)
-    # The alternative is the lemma of nearest log frequency.
-    assert statistics.median(abs(row["log_freq_good"] - row["log_freq_bad"]) for row in rows) < 0.01
-    words_used = {word for row in rows for word in (row["target_good"], row["target_bad"])}
-    not_ascii = {word for word in words_used if not word.isascii()}
-    assert not_ascii <= {"hôtel", "décor"}
 
 
 def test_a_wrongly_split_word_of_dtfit_is_rebuilt_from_the_rated_sentence(tmp_path: Path) -> None:
@@ -210,15 +132,6 @@ def test_dtfit_files_that_do_not_belong_together_are_one_clear_error(tmp_path: P
 @pytest.mark.parametrize(
     ("name", "file", "header", "row", "message"),
     [
-        ("p18", "corpus.csv", ("item_id", "prefix"), (1, "A kettle boils"), r"row 1: missing column\(s\) continuation"),
-        (
-            "p18",
-            "corpus.csv",
-            ("item_id", "prefix", "continuation"),
-            (1, "A kettle boils", " "),
-            r"p18/all/1: target_good is ' ', expected a non-empty text",
-        ),
-        ("news-2023", "corpus.csv", NEWS, (1, "It rained in", "Bergen"), r"row 2: 3 cells, expected 6"),
         (
             "wikipedia",
             "wikipedia.csv",

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import pairbank
+from corpus_files import known_manifest
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.declared import facts_of
 from pairbank.builders.corpora.registry import CORPORA
-from pairbank.builders.dataset import manifest_of
 from pairbank.builders.load import located_files
 from pairbank.builders.ratings import (
     FORCED_CHOICE,
@@ -119,14 +119,13 @@ def test_constant_raters_are_in_no_mean_of_a_table_of_ones_own(tmp_path: Path) -
     items = pairbank.load_corpus(table)
     assert items["human_good"][:] == pytest.approx(chosen.mean(axis=1), abs=1e-6)
     assert set(items["human_n"]) == {4}
-    facts = manifest_of(items)
-    assert facts is not None
+    facts = known_manifest(items)
     said = "rater 4 of mine chose the better side in 200 of 200 judgments, also where most of the others did not"
     assert f"{said} (key), and is left out" in facts["facts"]["reading"]
     assert facts["facts"]["raters"] == f"{said} (key), and is left out"
     ratings = pairbank.load_ratings(table)
     assert set(ratings["rater"]) == {0, 1, 2, 3}
-    assert (manifest_of(ratings) or {})["left_out"] == [said]
+    assert known_manifest(ratings)["left_out"] == [said]
 
 
 def test_a_table_of_ratings_is_freed_of_constant_raters_corpus_by_corpus() -> None:
@@ -170,8 +169,7 @@ def test_every_rating_of_the_source_is_there(shared: Path, name: str) -> None:
     ratings = pairbank.load_ratings(name, data_dir=shared / "corpora")
     raters = ratings["rater"][:]
     assert (len(ratings), len(set(raters))) == COUNTS[name]
-    facts = manifest_of(ratings)
-    assert facts is not None
+    facts = known_manifest(ratings)
     left_out = [int(said.split()[1]) for said in facts["left_out"]]
     assert sorted({*raters, *left_out}) == list(range(COUNTS[name][1] + len(left_out)))
     assert all(f"rater {number} " in facts_of(name).corpus.raters for number in left_out)

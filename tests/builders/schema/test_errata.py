@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from made_items import made_item
 from pairbank.builders.corpora.blimp import BLIMP
 from pairbank.builders.corpora.corpus import BuildOptions
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.load import located_files
 from pairbank.builders.schema import validation as module
-from pairbank.builders.schema.columns import IDENTICAL_SIDES, KNOWN_ERROR, Item
+from pairbank.builders.schema.columns import IDENTICAL_SIDES, KNOWN_ERROR
 from pairbank.builders.schema.validation import Validator, digest_of, errata
 
 COUNTS = {  # alexwarstadt/blimp issue 3 counts the 23 of the first; issue 10 the 7 identical pairs
@@ -22,19 +23,6 @@ COUNTS = {  # alexwarstadt/blimp issue 3 counts the 23 of the first; issue 10 th
     "principle_A_case_2": 5,
     "passive_1": 2,
 }
-
-
-def _item(good: str, bad: str | None, *, corpus: str = "blimp") -> Item:
-    return Item(
-        item_id=f"{corpus}/s/1",
-        corpus=corpus,
-        subset="s",
-        language="en",
-        task="sentence_pair",
-        target_good=good,
-        target_bad=bad,
-        context_bad="",
-    )
 
 
 def test_every_list_names_corpora_a_source_and_ids_of_its_first_corpus() -> None:
@@ -59,7 +47,7 @@ def test_a_pair_is_marked_by_its_texts_in_the_corpora_of_the_list(monkeypatch: p
             ("blimp", (bad, good), ()),
             ("climp", (good, bad), ()),
         ):
-            (row,) = Validator(corpus).checked([_item(*pair, corpus=corpus)])
+            (row,) = Validator(corpus).checked([made_item(f"{corpus}/s/1", *pair)])
             assert row.flags == expected
     finally:
         module.faulty_pairs.cache_clear()

@@ -144,8 +144,3 @@ def test_tidy_repairs_what_can_be_repaired_and_says_where(tmp_path: Path) -> Non
     assert items["target_bad"][:5] == [
         *("The caf\u00e9 hum.", "The lamp hum on.", "Uncle aren't here.", "R&D work.", "Herr M\u00fcller kamen.")
     ]
-
-
-def test_a_corpus_of_ours_keeps_its_rows() -> None:
-    items = pairbank.load_corpus("starter")
-    assert not {flag for flags in items["flags"][:] for flag in flags} & set(DIFFER)

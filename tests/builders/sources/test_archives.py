@@ -55,20 +55,12 @@ def test_a_link_or_device_in_a_tar_is_refused(tmp_path: Path, kind: bytes) -> No
         list(member_texts(tmp_path / "x.tar.gz", "top/*.tsv"))
 
 
-@pytest.mark.parametrize("keep", [0.0, 0.3, 0.9])
-def test_a_truncated_tar_is_one_clear_error(tmp_path: Path, keep: float) -> None:
-    path = write_tar(tmp_path / "x.tar.gz", {f"top/{n}.tsv": str(hash(n)) * 500 for n in range(50)})
-    path.write_bytes(path.read_bytes()[: int(keep * path.stat().st_size)])
-    with pytest.raises(CorpusError, match=r"x\.tar\.gz: not a readable tar archive .*get the file again"):
-        list(member_texts(path, "top/*.tsv"))
-
-
 def test_damaged_bytes_in_a_tar_are_one_clear_error(tmp_path: Path) -> None:
     path = write_tar(tmp_path / "x.tar.gz", {f"top/{n}.tsv": str(hash(n)) * 500 for n in range(50)})
     data = bytearray(path.read_bytes())
     data[len(data) // 2 : len(data) // 2 + 40] = b"\xff" * 40
-    path.write_bytes(bytes(data))
-    with pytest.raises(CorpusError, match=r"x\.tar\.gz: not a readable tar archive"):
+    path.write_bytes(data)
+    with pytest.raises(CorpusError, match=r"x\.tar\.gz: not a readable tar archive .*get the file again"):
         list(member_texts(path, "top/*.tsv"))
 
 
