@@ -1,7 +1,5 @@
 """Methods that do not fit the items: an error, or said."""
 
-from pathlib import Path
-
 import pytest
 
 import pairbank
@@ -9,9 +7,8 @@ from pairbank.errors import ScoringError, UnknownNameError
 from pairbank.scoring.applicability import USUAL, chosen_methods
 
 
-def test_a_method_that_applies_to_no_item_is_an_error_that_names_those_that_do(tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text("good,bad\nDie Hunde bellen.,Die Hunde bellt.\n")
-    german = pairbank.load_corpus(tmp_path / "mine.csv", language="de")
+def test_a_method_that_applies_to_no_item_is_an_error_that_names_those_that_do() -> None:
+    german = pairbank.load_corpus([("Die Hunde bellen.", "Die Hunde bellt.")], language="de")
     with pytest.raises(
         ScoringError,
         match=r"'meta_question_simple' applies to no item: .* in en, and these are sentence_pair in de; what applies: "
@@ -43,10 +40,7 @@ def test_a_method_for_a_part_of_the_items_is_stated() -> None:
         ("fi", ("direct",), "no prompt for such items ships with pairbank"),
     ],
 )
-def test_the_usual_methods_are_those_of_the_items_language(
-    tmp_path: Path, language: str, methods: tuple[str, ...], said: str
-) -> None:
-    (tmp_path / "mine.csv").write_text("good,bad\nA b.,A c.\n")
-    result = chosen_methods(pairbank.load_corpus(tmp_path / "mine.csv", language=language), None)
+def test_the_usual_methods_are_those_of_the_items_language(language: str, methods: tuple[str, ...], said: str) -> None:
+    result = chosen_methods(pairbank.load_corpus([("A b.", "A c.")], language=language), None)
     assert result.methods == methods
     assert said in " ".join(result.notes)

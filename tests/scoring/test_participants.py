@@ -15,8 +15,8 @@ import torch
 
 import pairbank
 from command_line import completed
+from made_items import made_item
 from pairbank.builders.dataset import features
-from pairbank.builders.schema.columns import Item
 from pairbank.errors import ScoringError
 from pairbank.scoring import participants as module
 from pairbank.scoring.api.requests import Request
@@ -32,14 +32,11 @@ TEXTS = {"en": "The {} hens cluck at {}.", "de": "Die {} Hennen gackern um {}."}
 
 
 def items(language: str = "en", *, n: int = 9, pairs: bool = False) -> datasets.Dataset:
+    texts = [TEXTS[language].format(i, i % 4) for i in range(n)]
     rows = [
-        Item(
-            item_id=f"mine/all/{i}", corpus="mine", subset="all", language=language,
-            task="sentence_pair" if pairs else "sentence", target_good=TEXTS[language].format(i, i % 4),
-            target_bad=TEXTS[language].format(i, i % 4)[::-1] if pairs else None, context_bad="" if pairs else None,
-        ).row()
-        for i in range(n)
-    ]  # fmt: skip
+        made_item(f"mine/all/{i}", text, text[::-1] if pairs else None, language=language).row()
+        for i, text in enumerate(texts)
+    ]
     return datasets.Dataset.from_list(rows, features=features())
 
 

@@ -20,16 +20,13 @@ METHODS = ["direct", "meta_question_simple", "acceptability_judgment_i"]
 
 
 class CountingScorer(FakeScorer):
-    """Counts what it is asked, and can be killed after some requests."""
+    """Counts what it is asked."""
 
     asked: list[int] = []  # noqa: RUF012 - reset by each test
-    dies_after: list[int] = []  # noqa: RUF012
 
     def token_logprobs(
         self, requests: Sequence[EncodedRequest], *, progress: Progress
     ) -> list[npt.NDArray[np.float64]]:
-        if self.dies_after and sum(self.asked) >= self.dies_after[0]:
-            raise KeyboardInterrupt
         self.asked.append(len(requests))
         return super().token_logprobs(requests, progress=progress)
 
@@ -37,7 +34,6 @@ class CountingScorer(FakeScorer):
 @pytest.fixture
 def scorer() -> CountingScorer:
     CountingScorer.asked.clear()
-    CountingScorer.dies_after.clear()
     return CountingScorer()
 
 
@@ -66,19 +62,6 @@ def test_a_method_that_does_not_apply_leaves_nulls(items: datasets.Dataset) -> N
     assert set(frame[frame["meta_question_simple_delta"].notna()]["language"]) == {"en"}
 
 
-def test_swapping_good_and_bad_flips_the_sign_of_every_delta(tmp_path: Path) -> None:
-    lines = [("The dogs bark.", "The dogs barks."), ("She saw him.", "She saw he.")]
-    for name, pairs in (("a", lines), ("b", [(bad, good) for good, bad in lines])):
-        text = "".join(json.dumps({"good": good, "bad": bad}) + "\n" for good, bad in pairs)
-        (tmp_path / f"{name}.jsonl").write_text(text)
-    a, b = (
-        pairbank.score(pairbank.load_corpus(tmp_path / f"{name}.jsonl"), FakeScorer(), methods=METHODS).to_pandas()
-        for name in ("a", "b")
-    )
-    for method in METHODS:
-        assert a[f"{method}_delta"].to_numpy() == pytest.approx(-b[f"{method}_delta"].to_numpy(), abs=1e-9)
-
-
 def test_a_second_run_asks_the_model_nothing_and_gives_the_same_bytes(
     items: datasets.Dataset, scorer: CountingScorer, tmp_path: Path
 ) -> None:
@@ -88,30 +71,6 @@ def test_a_second_run_asks_the_model_nothing_and_gives_the_same_bytes(
     assert asked > 2 * len(items)
     assert sum(scorer.asked) == asked
     assert first.read_bytes() == again.read_bytes()
-
-
-@pytest.mark.ci
-def test_a_killed_run_continues_where_it_stopped(
-    items: datasets.Dataset, scorer: CountingScorer, tmp_path: Path
-) -> None:
-    scorer.dies_after.append(1000)
-    with pytest.raises(KeyboardInterrupt):
-        pairbank.score(items, scorer, methods=METHODS)
-    before = sum(scorer.asked)
-    scorer.dies_after.clear()
-    resumed = pairbank.score(items, scorer, methods=METHODS).save(tmp_path / "resumed.parquet")
-    in_all = sum(scorer.asked)
-    assert before >= 1000
-    scorer.asked.clear()
-    other = CountingScorer(name="fake2")
-    pairbank.score(items, other, methods=METHODS)
-    assert in_all == sum(scorer.asked)
-    # the same from an empty store: byte for byte what the resumed run wrote
-    monkey = pytest.MonkeyPatch()
-    with monkey.context() as patch:
-        patch.setenv("PAIRBANK_CACHE", str(tmp_path / "empty"))
-        fresh = pairbank.score(pairbank.load_corpus("starter"), FakeScorer(), methods=METHODS)
-        assert fresh.save(tmp_path / "fresh.parquet").read_bytes() == resumed.read_bytes()
 
 
 def test_another_model_never_meets_the_stored_numbers(items: datasets.Dataset) -> None:
@@ -155,16 +114,14 @@ def test_an_over_long_item_is_an_error_or_a_flagged_nan(items: datasets.Dataset)
     assert scored.signature["n_by_flag"]["direct"] == {"over_length": sum(too_long)}
 
 
-def test_identical_sides_are_flagged_and_differ_by_nothing(tmp_path: Path) -> None:
-    (tmp_path / "m.csv").write_text("good,bad\nSame.,Same.\nA b.,A c.\n")
-    scored = pairbank.score(pairbank.load_corpus(tmp_path / "m.csv"), FakeScorer())
+def test_identical_sides_are_flagged_and_differ_by_nothing() -> None:
+    scored = pairbank.score([("Same.", "Same."), ("A b.", "A c.")], FakeScorer())
     assert scored["direct_delta"][0] == 0
     assert scored["direct_flags"][:] == [["identical_tokens"], []]
 
 
-def test_braces_in_a_sentence_stay_as_they_are(tmp_path: Path) -> None:
-    (tmp_path / "m.csv").write_text("good,bad\nA {bad} b.,A {0} c.\n")
-    scored = pairbank.score(pairbank.load_corpus(tmp_path / "m.csv"), FakeScorer(), methods=METHODS)
+def test_braces_in_a_sentence_stay_as_they_are() -> None:
+    scored = pairbank.score([("A {bad} b.", "A {0} c.")], FakeScorer(), methods=METHODS)
     assert np.isfinite(scored["meta_question_simple_delta"][0])
 
 

@@ -27,11 +27,11 @@ def altered() -> Any:  # noqa: ANN401 - a Dataset
 def test_a_corpus_from_files_that_are_not_the_pinned_ones_says_so_in_signature_and_report() -> None:
     scored = pairbank.score(altered(), pairbank.load_model("fake:x"))
     assert scored.signature["corpus"]["unpinned_files"] == ["b<i>.tsv"]
-    page = pairbank.report([scored]).markdown()
+    page = pairbank.report([scored], n_resamples=10).markdown()
     assert "Corpus starter was built from files that are not the pinned ones: b&lt;i&gt;.tsv." in page
     plain = pairbank.score(starter(), pairbank.load_model("fake:x"))
     assert "unpinned_files" not in plain.signature["corpus"]
-    assert "not the pinned ones" not in pairbank.report([plain]).markdown()
+    assert "not the pinned ones" not in pairbank.report([plain], n_resamples=10).markdown()
 
 
 def test_many_files_are_cut() -> None:

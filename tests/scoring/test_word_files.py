@@ -120,18 +120,8 @@ def test_the_command_joins_reading_times_of_two_models(tmp_path: Path) -> None:
     (tmp_path / "spr.csv").write_text(ROWS)
     (tmp_path / "rt.csv").write_text("subject,item,n,rt\ns1,1,2,300\ns1,1,6,350\ns2,2,1,280\n")
     names = [str(saved_model(ARCHITECTURES[name], tmp_path / name)) for name in ("gpt2", "llama")]
-    arguments = [
-        "words",
-        str(tmp_path / "spr.csv"),
-        "--word",
-        "word",
-        "--id",
-        "item",
-        "--region",
-        "region",
-        "--lags",
-        "1",
-    ]
+    arguments = ["words", str(tmp_path / "spr.csv")]
+    arguments += ["--word", "word", "--id", "item", "--region", "region", "--lags", "1"]
     for name in names:
         arguments += ["--model", name]
     arguments += ["--join", str(tmp_path / "rt.csv"), "--by", "item,n", "--out", str(tmp_path / "out.csv"), "--json"]

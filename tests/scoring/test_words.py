@@ -104,14 +104,6 @@ def test_words_are_those_of_one_pass_per_prefix_and_sum_to_the_corrected_score(
         assert own["n_tokens"].sum() == len(scorer.tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def test_without_the_correction_the_tokens_sum_to_direct(models: dict[str, CausalScorer]) -> None:
-    for scorer in models.values():
-        table = words(TEXTS[:1], scorer, correct=False)
-        [encoded] = scorer.encode([Request(context="", target=TEXTS[0])])
-        [own] = scorer.token_logprobs([encoded], progress=lambda _n: None)
-        assert table["logprob_nats"].sum() == pytest.approx(own.sum(), abs=1e-4)
-
-
 def test_windows_change_nothing_before_the_first_one_ends_and_lags_stay_within_a_text(
     models: dict[str, CausalScorer],
 ) -> None:

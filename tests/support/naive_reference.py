@@ -5,6 +5,9 @@ from typing import Any
 
 import torch
 
+QUESTION = "Which sentence is a better English sentence? 1: '{}', 2: '{}'. Respond with 1 or 2 as your answer."
+"""Of `meta_question_simple`."""
+
 
 def token_logprobs(model: Any, ids: list[int], n_target: int) -> list[float]:  # noqa: ANN401 - any causal model
     """Return log P(token | all before) of each of the last `n_target` tokens, one forward pass."""

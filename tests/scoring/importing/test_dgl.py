@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import pairbank
-from command_line import completed
 from pairbank.scoring.importing.declared import ScoreImportError
 from pairbank.scoring.importing.scores import Imports, import_logs
 from shared_files import present
@@ -218,43 +217,9 @@ def test_accuracies_and_acceptance_are_those_of_the_files(pairs: Imports, senten
     assert result["ChatGPT"] == {0: 27.2, 1: 32.8}
 
 
-@pytest.mark.upstream
-def test_the_command_writes_a_table_a_system(published: Path, tmp_path: Path) -> None:
-    completed(["import", "--from", "hu-2024-dgl", str(published), "--out", str(tmp_path / "out")])
-    assert sorted(path.name for path in (tmp_path / "out").glob("*.parquet")) == [
-        "text_davinci_002.parquet",
-        "text_davinci_003.parquet",
-    ]
-
-
-@pytest.mark.upstream
-def test_people_are_raters_as_their_file_has_them(sentences: Imports, published: Path, tmp_path: Path) -> None:
-    """80 people, each sentence ten times: each one's r with the mean of the others' z, from the file by pandas."""
-    people = pd.read_csv(published / "dgl_people.csv", encoding="utf-8-sig", dtype={"rater": str})
-    people = people[people["phenomenon"] != "attention check"]
-    accepts = people["accuracy"].eq(1) == people["condition"].eq("grammatical")
-    shares = accepts.groupby([people["sentence"], people["rater"]]).mean().unstack()
-    z = (shares - shares.mean()) / shares.std()
-    expected = [z[rater].corr(z.drop(columns=rater).mean(axis=1)) for rater in z]
-
-    ratings = sentences.ratings["hu-2024-dgl-sentences"]
-    assert (len(ratings), ratings["rater"].nunique(), len(shares)) == (800, 80, 80)
-    report = pairbank.report(sentences.tables[:2], analyses=["raters"], ratings=[ratings], n_resamples=10)
-    each = pd.read_csv(report.save(tmp_path / "report") / "raters_each.csv")
-    result = each.loc[each["kind"] == "rater", "r_with_others"]
-    assert sorted(result) == pytest.approx(sorted(r for r in expected if not np.isnan(r)))
-    assert len(expected) - len(result) == 1  # who says the same of every sentence
-
-
-def test_ten_answers_of_each_system_are_rows_and_the_analysis_of_raters_reads_them(sentences: Imports) -> None:
+def test_ten_answers_of_each_system_are_rows(sentences: Imports) -> None:
     assert sorted(sentences.draws) == ["ChatGPT", "text-davinci-002", "text-davinci-003"]
     for model, draws in sentences.draws.items():
         assert (len(draws), draws["rater"].nunique(), draws["item_id"].nunique()) == (800, 10, 80)
         [table] = [one for one in sentences.tables if one.model == model]
         assert draws["value"].mean() == pytest.approx(np.mean(table["sampled_good"][:]))
-    [table] = [one for one in sentences.tables if one.model == "ChatGPT"]
-    report = pairbank.report([table], analyses=["raters"], ratings=[sentences.draws["ChatGPT"]], n_resamples=10)
-    [section] = [one for one in report.sections if one.id == "raters"]
-    agreed = section.tables["reliability"]
-    [alpha] = agreed[agreed["measure"] == "Krippendorff's alpha"]["value"].tolist()
-    assert 0.2 < alpha < 1

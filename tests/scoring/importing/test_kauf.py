@@ -1,6 +1,7 @@
 """Kauf et al. 2023: sentences are paired by item and voice; accuracies are those that the files give by hand."""
 
 import csv
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -75,6 +76,14 @@ def test_sentences_are_paired_by_item_and_voice_with_peoples_means(made_up: Path
     summary = pairbank.report([tables["gpt-x"]], n_resamples=10).summary
     accuracy = summary[(summary["metric"] == "accuracy") & (summary["group_by"] == "all")]
     assert accuracy["value"].to_list() == [0.5]
+
+
+def test_workers_of_the_repositorys_own_files_become_numbers(made_up: Path) -> None:
+    before, path = import_logs(made_up, "kauf-2023").ratings["kauf-2023"], made_up / "Made_ratings.csv"
+    path.write_text(re.sub("^([0-9])", r"A\1SECRET", RATINGS, flags=re.MULTILINE).replace("rater", "WorkerId"))
+    ratings = import_logs(made_up, "kauf-2023").ratings["kauf-2023"]
+    assert ratings["value"].tolist() == before["value"].tolist()
+    assert "SECRET" not in ratings.to_csv()
 
 
 @pytest.mark.parametrize(

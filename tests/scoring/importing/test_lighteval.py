@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import pairbank
 from pairbank.errors import PairbankError
 from pairbank.scoring.importing.scores import Imports, import_logs
 
@@ -83,20 +82,6 @@ def test_written_answers_are_decisions_in_the_order_that_was_shown(tmp_path: Pat
         "2 answers, expected one",
         "choices are letters, whose sentences are in the prompt alone",
     ]
-
-
-def test_three_models_make_a_leaderboard(tmp_path: Path) -> None:
-    for k, model in enumerate(("a/one", "b/two", "c/three")):
-        rows = [
-            _row("", [f"Hen {n} clucks.", f"Hen {n} cluck."], 0, logprobs=[-4.0, -4.5 + (n % 3 < k)], input_tokens=[0])
-            for n in range(30)
-        ]
-        _write(tmp_path / str(k), model, "lighteval|blimp:x|0", rows, acc=1 - k / 3)
-    result = _imported(tmp_path)
-    assert all(one.is_same for one in result.stated)
-    summary = pairbank.report(result.tables).summary
-    found = summary[(summary["metric"] == "accuracy") & (summary["method"] == "direct")].set_index("model")["value"]
-    assert [round(found[name], 3) for name in ("a/one", "b/two", "c/three")] == [1.0, 0.667, 0.333]
 
 
 def test_details_of_an_older_version_are_refused_with_what_is_expected(tmp_path: Path) -> None:

@@ -118,11 +118,6 @@ def test_what_the_harness_scored_is_never_taken_for_direct(
     assert len(hashes) == 5
 
 
-def test_dtype_and_revision_of_a_log_reach_the_signature(harness: Imports) -> None:
-    model = harness.tables[0].signature["model"]
-    assert (model["dtype"], model["revision"]) == ("float32", "main")
-
-
 def test_every_number_that_a_source_prints_is_found_again(harness: Imports) -> None:
     assert len(harness.stated) == 2 * 6 * 3
     assert all(one.is_same for one in harness.stated)
@@ -135,7 +130,8 @@ def test_rows_that_are_no_pairs_are_listed_with_file_count_and_examples(harness:
 
 
 def test_the_signature_says_tool_version_and_settings_as_the_log_does(harness: Imports) -> None:
-    origin = harness.tables[0].signature["imported"]
+    model, origin = (harness.tables[0].signature[part] for part in ("model", "imported"))
+    assert (model["dtype"], model["revision"]) == ("float32", "main")
     assert origin["tool"] == {"name": "lm-evaluation-harness", "version": "0.4.13"}
     assert origin["settings"]["model_args"]["pretrained"] == "tiny-llama"
     assert origin["settings"]["target_delimiter"] == " "
@@ -409,17 +405,11 @@ def test_what_is_exported_to_every_eval_ever_comes_back_as_it_was(tmp_path: Path
 
 
 REQUIRED = {
-    "schema_version", "evaluation_id", "model_id", "evaluation_name", "sample_id", "interaction_type", "input",
-    "answer_attribution", "evaluation",
-}  # fmt: skip
+    *("schema_version", "evaluation_id", "model_id", "evaluation_name", "sample_id", "interaction_type", "input"),
+    *("answer_attribution", "evaluation"),
+}
 ALLOWED = REQUIRED | {
-    "evaluation_result_id",
-    "sample_hash",
-    "output",
-    "messages",
-    "token_usage",
-    "performance",
-    "metadata",
+    *("evaluation_result_id", "sample_hash", "output", "messages", "token_usage", "performance", "metadata")
 }
 
 

@@ -8,7 +8,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -209,23 +208,3 @@ def test_import_without_files_and_profile_is_refused() -> None:
     made = CliRunner().invoke(app, ["import", "--out", "x"])
     assert made.exit_code == 2
     assert "which files?" in made.output
-
-
-def test_the_repositories_own_forms_of_people_and_decisions_are_read(tmp_path: Path) -> None:
-    people = tmp_path / "Made_ratings.csv"
-    people.write_text(
-        '"WorkerId","Score","Sentence"\n"A1SECRET",7,"The hen ate the corn."\n"A2SECRET",5,"The hen ate the corn."\n'
-        '"A1SECRET",1,"The corn ate the hen."\n'
-    )
-    (tmp_path / "Made_SentenceSet.csv").write_text(
-        "ItemNum,Sentence,Plausibility,Voice,TrialType\n1,The hen ate the corn.,Plausible,active,AI\n"
-        "1,The corn ate the hen.,Implausible,active,AI\n"
-    )
-    (tmp_path / "Made").mkdir()
-    (tmp_path / "Made" / "made.gpt-x.sentence-LL.txt").write_text(
-        "0\tThe hen ate the corn.\t-9\n1\tThe corn ate the hen.\t-12\n"
-    )
-    result = import_logs(tmp_path, "kauf-2023")
-    assert not any("SECRET" in str(value) for value in result.ratings["kauf-2023"].to_numpy().ravel())
-    assert sorted(result.ratings["kauf-2023"]["value"]) == [1.0, 5.0, 7.0]
-    assert np.isclose(result.tables[0].to_pandas()["human_good"].item(), 6.0)

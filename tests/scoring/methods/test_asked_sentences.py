@@ -10,7 +10,7 @@ import pytest
 import pairbank
 from naive_reference import target_logprob, tokens_of
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import Ask, Continuation
+from pairbank.scoring.api.model import Continuation
 from pairbank.scoring.applicability import chosen_methods
 from pairbank.scoring.methods.generated import Generated
 from pairbank.scoring.models.fake import FakeScorer
@@ -82,33 +82,24 @@ def test_options_equal_the_naive_loop(
                 assert row["acceptable_sentence_good"] == pytest.approx(yes_minus_no, abs=1e-3)
 
 
-def test_a_sentence_is_asked_as_the_same_side_of_a_pair_is(tmp_path: Path) -> None:
+def test_a_sentence_is_asked_as_the_same_side_of_a_pair_is() -> None:
     """The unacceptable sentence of a pair and the same sentence alone have one score."""
-    (tmp_path / "pairs.csv").write_text("good,bad\nThe 0 hens cluck.,The 0 hens clucks.\n")
-    pair = pairbank.load_corpus(tmp_path / "pairs.csv")
     methods = [*METHODS, "hl23_sent_judge_meta_question_simple", "dgl23_correct", "rating_5", "rating_100"]
-    of_pair = pairbank.score(pair, FakeScorer(), methods=methods).dataset[0]
+    of_pair = pairbank.score([("The 0 hens cluck.", "The 0 hens clucks.")], FakeScorer(), methods=methods).dataset[0]
     good, bad = pairbank.score(labelled(1), FakeScorer(), methods=methods).dataset
     for name in methods:
         assert of_pair[f"{name}_good"] == pytest.approx(good[f"{name}_good"], abs=1e-12)
         assert of_pair[f"{name}_bad"] == pytest.approx(bad[f"{name}_good"], abs=1e-12)
 
 
-class Scripted(FakeScorer):
-    """Writes one text after another."""
-
-    texts = ("Ja, das ist gut.", "nein", "Keine Ahnung", "7 von 7", "2.", "elf")
-
-    def write(self, prompts: Any, **_: Any) -> list[Continuation]:  # noqa: ANN401
-        assert all(isinstance(ask, Ask) for ask in prompts)
-        return [Continuation(text=text, n_tokens=3) for text in self.texts[: len(prompts)]]
+TEXTS = ("Ja, das ist gut.", "nein", "Keine Ahnung", "7 von 7", "2.", "elf")
 
 
 def test_written_yes_no_and_ratings_are_parsed_in_the_language_of_the_item() -> None:
     items = rated(3, language="de")
     rows = [
         Generated(prompts()[name]).written([Continuation(text=text, n_tokens=3)], row)
-        for name, texts in (("yes_no_free", Scripted.texts[:3]), ("rating_7_free", Scripted.texts[3:]))
+        for name, texts in (("yes_no_free", TEXTS[:3]), ("rating_7_free", TEXTS[3:]))
         for text, row in zip(texts, items, strict=True)
     ]
     assert [row.get("yes_no_free_good") for row in rows[:3]] == [1.0, 0.0, None]
@@ -119,7 +110,7 @@ def test_written_yes_no_and_ratings_are_parsed_in_the_language_of_the_item() -> 
 
 def test_the_summary_of_labelled_and_rated_sentences() -> None:
     scored = pairbank.score(labelled(30), FakeScorer(), methods=["direct", *METHODS])
-    summary = pairbank.report([scored]).summary
+    summary = pairbank.report([scored], n_resamples=10).summary
     for method in ("direct", *METHODS):
         mine = set(summary[summary["method"] == method]["metric"])
         assert {"auc", "balanced_accuracy", "mcc"} <= mine
@@ -127,9 +118,9 @@ def test_the_summary_of_labelled_and_rated_sentences() -> None:
     yes = [np.mean([a[0] > a[1], a[3] > a[2]]) for a in scored.dataset["acceptable_sentence_logprobs"]]
     said = summary[(summary["metric"] == "acceptance") & (summary["method"] == "acceptable_sentence")]["value"].item()
     assert said == pytest.approx(np.mean(yes))
-    few = pairbank.report([pairbank.score(labelled(4), FakeScorer(), methods=["yes_no"])]).summary
+    few = pairbank.report([pairbank.score(labelled(4), FakeScorer(), methods=["yes_no"])], n_resamples=10).summary
     assert few[few["metric"] == "mcc"]["reason"].item() == "a threshold needs 10 sentences of each label"
-    people = pairbank.report([pairbank.score(rated(20), FakeScorer(), methods=["direct", *METHODS])])
+    people = pairbank.report([pairbank.score(rated(20), FakeScorer(), methods=["direct", *METHODS])], n_resamples=10)
     rows = people.summary[people.summary["metric"] == "pearson_human_sentence"]
     assert set(rows["method"]) == {"direct", *METHODS}
     table = pairbank.score(rated(20), FakeScorer(), methods=["rating_7"]).dataset
@@ -137,7 +128,9 @@ def test_the_summary_of_labelled_and_rated_sentences() -> None:
     assert rows[rows["method"] == "rating_7"]["value"].item() == pytest.approx(expected)
     assert "r with mean ratings of single sentences" in people.markdown()
     assert "| model | corpus | method | n | says yes | r with people |" in people.markdown()
-    assert "| model | corpus | method | n | AUC | MCC | says yes |" in pairbank.report([scored]).markdown()
+    assert (
+        "| model | corpus | method | n | AUC | MCC | says yes |" in pairbank.report([scored], n_resamples=10).markdown()
+    )
 
 
 def test_the_usual_methods_ask_single_sentences() -> None:

@@ -1,8 +1,6 @@
 """Answered examples before a question: drawn fairly, reproducibly, and written as each kind of model reads them."""
 
-import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import datasets
@@ -12,7 +10,6 @@ import pairbank
 from pairbank.errors import ScoringError
 from pairbank.scoring.methods.prompted import Pool, Prompted, Shots
 from pairbank.scoring.methods.registry import MethodOptions, method_named
-from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.registry import prompts
 
@@ -105,24 +102,9 @@ def test_a_judgment_and_a_comparison_of_words_can_have_examples_too() -> None:
     assert said == {"Yes": 2, "No": 2}
 
 
-def test_a_pool_that_is_too_small_is_an_error(tmp_path: Path) -> None:
-    lines = [{"good": f"She saw {n} cats.", "bad": f"She saw {n} cat."} for n in ("two", "three", "four")]
-    (tmp_path / "few.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    few = pairbank.load_corpus(tmp_path / "few.jsonl")
+def test_a_pool_that_is_too_small_is_an_error() -> None:
+    few = pairbank.load_corpus([(f"She saw {n} cats.", f"She saw {n} cat.") for n in ("two", "three", "four")])
     with pytest.raises(ScoringError, match="found 2 of 4 examples for meta_question_simple among 3 items"):
         pairbank.score(few, FakeScorer(), methods=[METHOD])
     with pytest.raises(ScoringError, match="no pool of items to draw examples from"):
         method_named(METHOD).requests(few[0], FakeScorer())
-
-
-@pytest.mark.ci
-@pytest.mark.model
-def test_the_chat_template_of_a_real_model_gets_turns(demo_model: CausalScorer, items: datasets.Dataset) -> None:
-    options = MethodOptions(pool=Pool(items.to_list()))
-    method = method_named("meta_question_simple@2shot", options=options)
-    asked = method.requests(items[0], demo_model)[0]
-    assert asked.chat
-    assert asked.context.count("<|im_start|>user\n") == 3
-    assert asked.context.count("<|im_start|>assistant\nMy answer is ") == 2
-    assert asked.context.endswith("<|im_start|>assistant\nMy answer is")
-    assert asked.context.startswith("<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n")

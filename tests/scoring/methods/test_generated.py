@@ -1,6 +1,5 @@
 """Prompts whose answer the model writes: what counts as an answer, the columns, the store, the report."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import pairbank
+from made_items import made_item
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.model import Ask, Continuation, OverLength, Progress
 from pairbank.scoring.methods.generated import Generated, first_answer
@@ -19,45 +19,17 @@ from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.scored import read_scored
+from prompt_files import prompt_text
 from tiny_models import ARCHITECTURES, saved_model
 
-PROMPTS = """
-[[prompts]]
-id = "choice"
-design = "both_orders"
-paper = "none"
-tasks = ["sentence_pair"]
-languages = ["en"]
-options = ["A", "B"]
-template = "A: {first} B: {second}"
-readout = "generation"
-pattern = '\\b[ABab]\\b'
-max_new_tokens = 12
-
-[[prompts]]
-id = "pick"
-design = "both_orders"
-paper = "none"
-tasks = ["sentence_pair"]
-languages = ["en"]
-options = ["1", "2"]
-template = "1: {first} 2: {second}"
-readout = "generation"
-pattern = '[12]'
-max_new_tokens = 20
-
-[[prompts]]
-id = "scale"
-design = "rating"
-paper = "none"
-tasks = ["sentence_pair"]
-languages = ["en"]
-options = ["1", "2", "3"]
-template = "Rate: {sentence}"
-readout = "generation"
-pattern = "[1-3]"
-max_new_tokens = 12
-"""
+WRITTEN: dict[str, Any] = {"readout": "generation", "max_new_tokens": 12}
+PROMPTS = "".join(
+    [
+        prompt_text("choice", pattern=r"\b[ABab]\b", **WRITTEN),
+        prompt_text("pick", options="12", template="1: {first} 2: {second}", pattern="[12]", **WRITTEN),
+        prompt_text("scale", "rating", "123", "Rate: {sentence}", pattern="[1-3]", **WRITTEN),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +60,8 @@ def prompt_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def items(tmp_path: Path) -> datasets.Dataset:
-    path = tmp_path / "own.jsonl"
-    pairs = [("Good one.", "Bad one."), ("Good two.", "Bad two."), ("Good three.", "Bad three.")]
-    path.write_text("".join(json.dumps({"good": good, "bad": bad}) + "\n" for good, bad in pairs))
-    return pairbank.load_corpus(path)
+def items() -> datasets.Dataset:
+    return pairbank.load_corpus([("Good one.", "Bad one."), ("Good two.", "Bad two."), ("Good three.", "Bad three.")])
 
 
 def scored(items: datasets.Dataset, file: Path, texts: dict[str, str], **more: Any) -> pairbank.Scored:  # noqa: ANN401
@@ -132,16 +101,9 @@ def test_the_first_valid_answer_counts() -> None:
 def test_only_the_published_order_is_asked_where_a_prompt_says_so() -> None:
     method = method_named("ewok24_choice_free")
     assert isinstance(method, Generated)
-    row = {
-        "item_id": "x/1",
-        "language": "en",
-        "task": "context_pair",
-        "target_number": "2",
-        "context_good": "It rained.",
-        "target_good": "She was wet.",
-        "context_bad": "It was dry.",
-        "target_bad": "She was wet.",
-    }
+    contexts = {"context_good": "It rained.", "context_bad": "It was dry."}
+    row = made_item("x/all/1", "She was wet.", "She was wet.", task="context_pair", **contexts).row()
+    row["target_number"] = "2"
     [ask] = method.asks(row, FakeScorer())
     assert '1. "It was dry."\n2. "It rained."' in ask.text
     made = method.written([Continuation(text="2\n", n_tokens=2)], row)
@@ -167,7 +129,7 @@ def test_answers_are_stored_and_never_written_twice(items: datasets.Dataset, pro
 
 def test_a_report_reads_what_was_written(items: datasets.Dataset, prompt_file: Path) -> None:
     table = scored(items, prompt_file, {"A: Good": "A", "A: Bad one": "B", "A: Bad": "A", "Rate: Good": "3", "R": "2"})
-    summary = pairbank.report([table]).summary
+    summary = pairbank.report([table], n_resamples=10).summary
     result = {(row.method, row.metric): row for row in summary.itertuples()}
     # one pair is chosen in both orders, two pairs in one order each way: ties, credited one half
     assert result["choice", "accuracy"].value == pytest.approx(2 / 3)
@@ -179,7 +141,7 @@ def test_a_report_reads_what_was_written(items: datasets.Dataset, prompt_file: P
 
 def test_a_prompt_without_room_is_an_error_or_nan(items: datasets.Dataset, prompt_file: Path, tmp_path: Path) -> None:
     model = load_model(saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2"), device="cpu", max_length=20)
-    with pytest.raises(ScoringError, match=r"own/\S+ \(choice, good_first\): \d+ tokens and 12 to write"):
+    with pytest.raises(ScoringError, match=r"items/\S+ \(choice, good_first\): \d+ tokens and 12 to write"):
         pairbank.score(items, model, methods=["choice"], prompts=[prompt_file])
     table = pairbank.score(items, model, methods=["choice"], prompts=[prompt_file], over_length="nan").to_pandas()
     assert table["choice_delta"].isna().all()

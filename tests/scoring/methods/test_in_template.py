@@ -1,6 +1,5 @@
 """In-template scores: each equals one forward pass per template, on three tokenizers; what they apply to."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,10 @@ from tiny_models import ARCHITECTURES, saved_model
 PAIRS = [("A dog barks.", "A dog bark."), ("They see the café.", "They sees the café.")]
 
 
-def items(folder: Path, language: str = "en") -> Any:  # noqa: ANN401 - a Dataset
-    path = folder / "own.jsonl"
-    path.write_text("".join(json.dumps({"good": good, "bad": bad}) + "\n" for good, bad in PAIRS))
-    return pairbank.load_corpus(path, language=language)
-
-
 @pytest.mark.parametrize("name", ["gpt2", "gemma2", "mamba2"])
 def test_each_template_is_one_pass_and_the_mean_is_of_all_five(name: str, tmp_path: Path) -> None:
     model: Any = pairbank.load_model(str(saved_model(ARCHITECTURES[name], tmp_path / "model")), device="cpu")
-    scored = pairbank.score(items(tmp_path), model, methods=[*IN_TEMPLATE])
+    scored = pairbank.score(PAIRS, model, methods=[*IN_TEMPLATE])
     for row, sentences in zip(scored.dataset, PAIRS, strict=True):
         for side, sentence in zip(("good", "bad"), sentences, strict=True):
             expected = []
@@ -39,12 +32,12 @@ def test_each_template_is_one_pass_and_the_mean_is_of_all_five(name: str, tmp_pa
         assert row["in_template_delta"] == row["in_template_good"] - row["in_template_bad"]
 
 
-def test_the_templates_are_in_the_definition_and_other_items_are_refused(tmp_path: Path) -> None:
-    scored = pairbank.score(items(tmp_path), FakeScorer(), methods=["in_template", "in_template_2"])
+def test_the_templates_are_in_the_definition_and_other_items_are_refused() -> None:
+    scored = pairbank.score(PAIRS, FakeScorer(), methods=["in_template", "in_template_2"])
     assert scored.signature["methods"]["in_template"]["templates"] == list(TEMPLATES)
     assert scored.signature["methods"]["in_template_2"]["templates"] == [TEMPLATES[1]]
     with pytest.raises(ScoringError, match="applies to no item: it needs English sentences without a context"):
-        chosen_methods(items(tmp_path, language="de"), ["in_template"])
+        chosen_methods(pairbank.load_corpus(PAIRS, language="de"), ["in_template"])
     contexts = pairbank.load_corpus("starter", subset="contexts").select(range(3))
     with pytest.raises(ScoringError, match="applies to no item"):
         chosen_methods(contexts, ["in_template_1"])

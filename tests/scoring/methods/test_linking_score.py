@@ -31,19 +31,10 @@ from tiny_models import ARCHITECTURES, saved_model
 TEXT = ["The cook cut the bread.", "A nurse wrote a note to the doctor."]
 
 
-def pairs(path: Path, rows: Sequence[dict[str, str]]) -> datasets.Dataset:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return pairbank.load_corpus(path)
-
-
 @pytest.fixture
-def sentences(tmp_path: Path) -> datasets.Dataset:
-    return pairs(
-        tmp_path / "sentences.jsonl",
-        [
-            {"good": "The cook cuts the bread.", "bad": "The cook cut the the bread."},
-            {"good": "A nurse wrote.", "bad": "A nurse write a note."},
-        ],
+def sentences() -> datasets.Dataset:
+    return pairbank.load_corpus(
+        [("The cook cuts the bread.", "The cook cut the the bread."), ("A nurse wrote.", "A nurse write a note.")]
     )
 
 
@@ -93,25 +84,26 @@ def test_pmi_is_the_gain_of_the_context_over_the_same_target_alone(continuations
         assert row["pmi_flags"] == []
 
 
-@pytest.mark.ci
-@pytest.mark.model
-def test_the_demo_model_equals_the_formulas_over_a_naive_loop(
-    demo_model: CausalScorer, sentences: datasets.Dataset, tmp_path: Path
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_formulas_and_word_edges_equal_those_over_a_naive_loop(
+    kind: str, sentences: datasets.Dataset, tmp_path: Path
 ) -> None:
-    model, tokenizer = demo_model.model, demo_model.tokenizer
-    path = pairbank.count_unigrams(TEXT, demo_model).save(tmp_path / "u.parquet")
+    scorer = load_model(saved_model(ARCHITECTURES[kind], tmp_path / kind))
+    assert isinstance(scorer, CausalScorer)
+    model, tokenizer, size = scorer.model, scorer.tokenizer, len(scorer.tokenizer)
+    path = pairbank.count_unigrams(TEXT, scorer).save(tmp_path / "u.parquet")
     items = sentences.select([1])
     methods = ["direct_wb", *LINKING_FUNCTIONS, "pmi"]
-    [row] = pairbank.score(items, demo_model, methods=methods, unigrams=path).dataset.to_list()
-    counted = [i for text in TEXT for i in tokenizer(text)["input_ids"]]
+    [row] = pairbank.score(items, scorer, methods=methods, unigrams=path).dataset.to_list()
+    counted = [i for text in TEXT for i in tokenizer(text, add_special_tokens=False)["input_ids"]]
     for side in ("good", "bad"):
-        ids: list[int] = tokenizer(row[f"target_{side}"])["input_ids"]
-        logprobs = naive.token_logprobs(model, [tokenizer.bos_token_id, *ids], len(ids))
-        unigram = [math.log((counted.count(i) + 1) / (len(counted) + 49152)) for i in ids]
+        ids: list[int] = tokenizer(row[f"target_{side}"], add_special_tokens=False)["input_ids"]
+        logprobs = naive.token_logprobs(model, [scorer.info.bos_id or 0, *ids], len(ids))
+        unigram = [math.log((counted.count(i) + 1) / (len(counted) + size)) for i in ids]
         expected = {
             "mean_logprob": sum(logprobs) / len(ids),
             "slln_lp": sum(logprobs) / len(ids) ** 0.5,
-            "bayes_uniform": sum(logprobs) + len(ids) * math.log(49152),
+            "bayes_uniform": sum(logprobs) + len(ids) * math.log(size),
             "bayes_unigram": sum(logprobs) - sum(unigram),
             "slor": (sum(logprobs) - sum(unigram)) / len(ids),
         }
@@ -121,26 +113,21 @@ def test_the_demo_model_equals_the_formulas_over_a_naive_loop(
         assert row[f"direct_wb_{side}"] == pytest.approx(sum(logprobs) + edges, abs=1e-3)
 
 
-@pytest.mark.ci
-@pytest.mark.model
-def test_pmi_of_the_demo_model_equals_a_naive_loop(demo_model: CausalScorer, continuations: datasets.Dataset) -> None:
-    items = continuations.select([0])
-    [row] = pairbank.score(items, demo_model, methods=["pmi"]).dataset.to_list()
-    for side in ("good", "bad"):
-        target = f" {row[f'target_{side}']}"
-        with_context, n = naive.tokens_of(demo_model.tokenizer, row[f"context_{side}"], target, 1)
-        gain = naive.target_logprob(demo_model.model, with_context, n)
-        gain -= naive.target_logprob(demo_model.model, [1, *with_context[-n:]], n)
-        assert row[f"pmi_{side}"] == pytest.approx(gain, abs=1e-3)
-
-
 @pytest.mark.parametrize("kind", ["llama", "mistral"])
 def test_pmi_scores_the_same_tokens_where_a_dummy_space_stands_before_a_text(
     kind: str, continuations: datasets.Dataset, tmp_path: Path
 ) -> None:
     scorer = load_model(saved_model(ARCHITECTURES[kind], tmp_path))
-    rows = pairbank.score(continuations, scorer, methods=["pmi"]).dataset
-    assert set(map(tuple, rows["pmi_flags"][:])) == {()}
+    assert isinstance(scorer, CausalScorer)
+    bos_id = scorer.info.bos_id or 0
+    for row in pairbank.score(continuations.select(range(3)), scorer, methods=["pmi"]).dataset:
+        assert row["pmi_flags"] == []
+        for side in ("good", "bad"):
+            target = f" {row[f'target_{side}']}"
+            ids, n = naive.tokens_of(scorer.tokenizer, row[f"context_{side}"], target, bos_id)
+            gain = naive.target_logprob(scorer.model, ids, n)
+            gain -= naive.target_logprob(scorer.model, [bos_id, *ids[-n:]], n)
+            assert row[f"pmi_{side}"] == pytest.approx(gain, abs=1e-3)
 
 
 class CountingScorer(FakeScorer):
@@ -237,7 +224,7 @@ def test_a_table_from_before_methods_were_the_same_for_all_models_stands_in_a_ba
     folder = pairbank.write_bank(tmp_path / "bank", scored=[old])
     pairbank.write_bank(folder, scored=[other])
     pairbank.check_bank(folder)
-    assert set(pairbank.report([old, other]).accuracy["model"]) == {"a", "b"}
+    assert set(pairbank.report([old, other], n_resamples=10).accuracy["model"]) == {"a", "b"}
 
 
 def test_too_long_for_the_model_is_nan_with_a_flag_where_asked(sentences: datasets.Dataset) -> None:
@@ -263,10 +250,10 @@ def test_direct_wb_leaves_null_where_words_are_not_spaced(tmp_path: Path) -> Non
 
 
 def test_the_command_counts_and_the_score_command_takes_the_counts(
-    tmp_path: Path, sentences: datasets.Dataset, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(sentences) == 2
     model = saved_model(ARCHITECTURES["qwen2"], tmp_path / "model")
+    (tmp_path / "sentences.csv").write_text("good,bad\nA nurse wrote.,A nurse write a note.\n")
     text = tmp_path / "text.txt"
     text.write_text("\n".join(TEXT), encoding="utf-8")
     folder = tmp_path / "hub"
@@ -277,7 +264,7 @@ def test_the_command_counts_and_the_score_command_takes_the_counts(
         ["unigrams", text, "--model", model, "--out", "a.parquet"],
         ["unigrams", "--dataset", folder, "--column", "body", "--n-docs", "2", "--model", model, "--out", "b.parquet"],
         ["unigrams", "--corpus", "starter", "--model", model, "--out", "c.parquet"],
-        ["score", "sentences.jsonl", "--model", model, "-m", "slor", "--unigrams", "a.parquet", "--out", "s.parquet"],
+        ["score", "sentences.csv", "--model", model, "-m", "slor", "--unigrams", "a.parquet", "--out", "s.parquet"],
     ]
     for arguments in runs:
         completed([str(a) for a in arguments])

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 from pairbank.cli import app
 from pairbank.scoring.methods.page import delta_in_words, methods_markdown
 from pairbank.scoring.methods.prompted import Prompted
-from pairbank.scoring.methods.registry import FAMILIES
-from pairbank.scoring.prompts.registry import prompt_files, prompts
+from pairbank.scoring.prompts.registry import prompts
+from prompt_files import prompt_text
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "methods.md"
 
@@ -17,19 +17,6 @@ def test_the_page_of_methods_is_in_step_with_the_registry() -> None:
     remedy = "docs/methods.md is out of step; run: pairbank methods --markdown > docs/methods.md"
     assert PAGE.read_text(encoding="utf-8") == methods_markdown(), remedy
     assert CliRunner().invoke(app, ["methods", "--markdown"]).output == methods_markdown()
-
-
-def test_the_page_has_every_method_with_source_presentations_and_note() -> None:
-    page = methods_markdown()
-    for name in FAMILIES:
-        assert f"\n## {name}\n" in page
-    for prompt in prompts().values():
-        section = page.split(f"\n## {prompt.id}\n", 1)[1].split("\n## ", 1)[0]
-        assert prompt.paper in section
-        assert prompt.note in section
-        assert all(f"`{shown.name}`" in section for shown in prompt.presentations)
-        assert all(language in section for language in prompt.languages)
-    assert all(f"\n- `{file.name}`: " in page for file in prompt_files())
 
 
 def test_delta_in_words_is_what_is_computed() -> None:
@@ -51,11 +38,8 @@ def test_delta_in_words_is_what_is_computed() -> None:
 
 def test_a_prompt_of_ones_own_gets_a_section(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text(
-        '[[prompts]]\nid = "mine"\ndesign = "yes_no"\npaper = "none"\ntasks = ["sentence_pair"]\nlanguages = ["en"]\n'
-        'options = ["Aye", "Nay"]\ntemplate = "Is this English? {sentence}"\nstem = "I say"\n',
-        encoding="utf-8",
-    )
+    text = prompt_text("mine", "yes_no", ("Aye", "Nay"), "Is this English? {sentence}", stem="I say")
+    file.write_text(text, encoding="utf-8")
     page = CliRunner().invoke(app, ["methods", "--markdown", "--prompts", str(file)]).output
     section = page.split("\n## mine\n", 1)[1]
     assert "- Δ: `log P(Aye) in good − log P(Aye) in bad`" in section

@@ -1,9 +1,7 @@
 """Prompted methods: what each kind reads, which items are asked, in which format; with the fake model."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import datasets
@@ -11,54 +9,33 @@ import numpy as np
 import pytest
 
 import pairbank
-from naive_reference import n_distinct_nodes
+from made_items import made_item
 from pairbank.builders.dataset import features
-from pairbank.builders.schema.columns import Item
 from pairbank.scoring.api.model import Progress
 from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.methods.registry import in_order, method_named
-from pairbank.scoring.models.causal import CausalScorer
+from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.registry import prompts
 
-SENTENCES = {
-    "task": "sentence_pair",
-    "language": "en",
-    "target_good": "The hens cluck.",
-    "target_bad": "The hens clucks.",
-}
-WORDS = {"task": "continuation_pair", "language": "en", "target_good": "soup", "target_bad": "gravel"} | dict.fromkeys(
-    ("context_good", "context_bad"), "The cook stirred the"
+
+def pair(task: str, good: str, bad: str, *contexts: str, **more: str) -> dict[str, Any]:
+    texts = {"target_good": good, "target_bad": bad}
+    texts |= dict(zip(("context_good", "context_bad"), contexts, strict=False))
+    return {"task": task, "language": "en", **texts, **more}
+
+
+SENTENCES = pair("sentence_pair", "The hens cluck.", "The hens clucks.")
+WORDS = pair("continuation_pair", "soup", "gravel", *["The cook stirred the"] * 2)
+CONTEXTS = pair(
+    "context_pair", *["Mia gives Leo her keys."] * 2, "Mia trusts Leo.", "Mia doubts Leo.", target_number="1"
 )
-CONTEXTS = {
-    "task": "context_pair",
-    "language": "en",
-    "context_good": "Mia trusts Leo.",
-    "context_bad": "Mia doubts Leo.",
-    "target_number": "1",
-} | dict.fromkeys(("target_good", "target_bad"), "Mia gives Leo her keys.")
-CONCEPTS = {
-    "task": "concept_pair",
-    "language": "de",
-    "target_good": "Ein Adler kann fliegen.",
-    "target_bad": "Ein Pinguin kann fliegen.",
-    "property": "kann fliegen",
-    "concept_good": "Adler",
-    "concept_bad": "Pinguin",
-}
-CHINESE = {"task": "sentence_pair", "language": "zh", "target_good": "他看了三本书。", "target_bad": "他看了三只书。"}
-PREDICTED: dict[str, Any] = {
-    "task": "word_prediction",
-    "language": "en",
-    "context_good": "The cook stirred the",
-    "target_good": "soup",
-}
+OF_CONCEPTS = {"language": "de", "property": "kann fliegen", "concept_good": "Adler", "concept_bad": "Pinguin"}
+CONCEPTS = pair("concept_pair", "Ein Adler kann fliegen.", "Ein Pinguin kann fliegen.", **OF_CONCEPTS)
+CHINESE = pair("sentence_pair", "他看了三本书。", "他看了三只书。", language="zh")
 
 
-def scored(folder: Path, rows: Sequence[Mapping[str, Any]], methods: Sequence[str], model: Any = None) -> Any:  # noqa: ANN401
-    path = folder / "toy.jsonl"
-    path.write_text("".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return pairbank.score(pairbank.load_corpus(path), model or FakeScorer(), methods=methods)
+def scored(rows: Sequence[Mapping[str, Any]], methods: Sequence[str], model: Any = None) -> Any:  # noqa: ANN401
+    return pairbank.score([dict(row) for row in rows], model or FakeScorer(), methods=methods)
 
 
 def nats(context: str, target: str) -> float:
@@ -72,8 +49,8 @@ def swapped(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: other[key] for key in row}
 
 
-def test_a_yes_no_judgment_compares_yes_after_both_sentences(tmp_path: Path) -> None:
-    row = scored(tmp_path, [SENTENCES], ["hl23_sent_judge_meta_question_simple"]).dataset[0]
+def test_a_yes_no_judgment_compares_yes_after_both_sentences() -> None:
+    row = scored([SENTENCES], ["hl23_sent_judge_meta_question_simple"]).dataset[0]
     asked = "Is the following sentence a good sentence of English? {} Respond with either Yes or No as your answer.\n\n"
     yes_no = [nats(asked.format(SENTENCES[f"target_{s}"]), a) for s in ("good", "bad") for a in ("Yes", "No")]
     name = "hl23_sent_judge_meta_question_simple"
@@ -83,9 +60,9 @@ def test_a_yes_no_judgment_compares_yes_after_both_sentences(tmp_path: Path) -> 
     assert row[f"{name}_delta"] == pytest.approx(yes_no[0] - yes_no[2], abs=1e-12)
 
 
-def test_a_comparison_of_words_averages_both_orders_and_knows_which_word_stood_first(tmp_path: Path) -> None:
+def test_a_comparison_of_words_averages_both_orders_and_knows_which_word_stood_first() -> None:
     name = "hl23_word_comp_meta_question_complex"
-    table = scored(tmp_path, [WORDS], [name])
+    table = scored([WORDS], [name])
     row = table.dataset[0]
     asked = (
         "Here is the beginning of an English sentence: The cook stirred the... What word is more likely to come next: "
@@ -103,8 +80,8 @@ def test_a_comparison_of_words_averages_both_orders_and_knows_which_word_stood_f
     assert bias["accuracy_pooled"] == np.mean([values[0] > values[1], values[2] > values[3]])
 
 
-def test_a_rating_is_the_mean_under_the_renormalised_probabilities_of_the_options(tmp_path: Path) -> None:
-    table = scored(tmp_path, [CONTEXTS], ["ewok24_likert"])
+def test_a_rating_is_the_mean_under_the_renormalised_probabilities_of_the_options() -> None:
+    table = scored([CONTEXTS], ["ewok24_likert"])
     row = table.dataset[0]
     logprobs = np.array(row["ewok24_likert_logprobs"]).reshape(2, 5)
     for side, values in zip(("good", "bad"), logprobs, strict=True):
@@ -122,7 +99,8 @@ def test_a_rating_is_the_mean_under_the_renormalised_probabilities_of_the_option
 
 def test_a_predicted_word_has_a_log_probability_and_no_difference() -> None:
     words = ("soup", "sauce", "stew", "batter", "porridge")
-    rows = [Item(item_id=w, corpus="toy", subset="a", **PREDICTED | {"target_good": w}).row() for w in words]
+    asked = {"task": "word_prediction", "context_good": "The cook stirred the"}
+    rows = [made_item(f"toy/a/{w}", w, **asked).row() for w in words]
     name = "hl23_word_pred_meta_question_simple"
     items = datasets.Dataset.from_list(rows, features=features())
     table = pairbank.score(items, FakeScorer(), methods=["direct", name])
@@ -142,10 +120,10 @@ def test_a_predicted_word_has_a_log_probability_and_no_difference() -> None:
     assert "Mean log P" in made.markdown()
 
 
-def test_a_fixed_order_asks_each_item_once_as_its_number_says(tmp_path: Path) -> None:
+def test_a_fixed_order_asks_each_item_once_as_its_number_says() -> None:
     second = swapped(CONTEXTS) | {"target_number": "2", "target_good": "Mia hides her keys."}
     rows = [CONTEXTS, second | {"target_bad": second["target_good"]}, CONTEXTS | {"target_number": "3"}]
-    table = scored(tmp_path, rows, ["social24_choice", "social24_choice_both_orders"])
+    table = scored(rows, ["social24_choice", "social24_choice_both_orders"])
     fixed = np.array([row["social24_choice_logprobs"] or [np.nan] * 4 for row in table.dataset], dtype=float)
     assert np.isnan(fixed).tolist() == [[False, False, True, True], [True, True, False, False], [True] * 4]
     both = np.array(table["social24_choice_both_orders_logprobs"][:])
@@ -164,23 +142,23 @@ def test_a_fixed_order_asks_each_item_once_as_its_number_says(tmp_path: Path) ->
     assert values["position_bias"] == np.mean([fixed[0, 0] > fixed[0, 1], fixed[1, 2] > fixed[1, 3]])
 
 
-def test_an_item_without_a_text_for_a_slot_is_not_asked_and_says_why(tmp_path: Path) -> None:
+def test_an_item_without_a_text_for_a_slot_is_not_asked_and_says_why() -> None:
     rows = [CONCEPTS, CONCEPTS | {"property": "", "target_good": "Ein Spatz kann fliegen."}]
-    table = scored(tmp_path, rows, ["xcomps_meta"])
+    table = scored(rows, ["xcomps_meta"])
     assert [x is None for x in table["xcomps_meta_delta"][:]] == [False, True]
     assert table["xcomps_meta_flags"][:] == [[], ["missing:property"]]
     assert table.signature["n_by_flag"]["xcomps_meta"] == {"missing:property": 1}
 
 
-def test_length_normalised_options_are_log_probabilities_per_token(tmp_path: Path) -> None:
-    table = scored(tmp_path, [CONCEPTS], ["xcomps_meta", "xcomps_meta_normalised"])
+def test_length_normalised_options_are_log_probabilities_per_token() -> None:
+    table = scored([CONCEPTS], ["xcomps_meta", "xcomps_meta_normalised"])
     whole, normalised = table["xcomps_meta_logprobs"][0], table["xcomps_meta_normalised_logprobs"][0]
     n_tokens = [len("Adler"), len("Pinguin")] * 2  # the fake model has one token a character
     assert normalised == pytest.approx([x / n for x, n in zip(whole, n_tokens, strict=True)], abs=1e-12)
 
 
-def test_words_that_are_the_same_are_flagged_and_differ_by_nothing(tmp_path: Path) -> None:
-    table = scored(tmp_path, [WORDS | {"target_bad": "soup"}, WORDS], ["hl23_word_comp_meta_instruct"])
+def test_words_that_are_the_same_are_flagged_and_differ_by_nothing() -> None:
+    table = scored([WORDS | {"target_bad": "soup"}, WORDS], ["hl23_word_comp_meta_instruct"])
     assert table["hl23_word_comp_meta_instruct_delta"][0] == 0
     assert table["hl23_word_comp_meta_instruct_flags"][:] == [["identical_tokens"], []]
 
@@ -206,11 +184,11 @@ ALL_ITEMS = (SENTENCES, WORDS, CONTEXTS, CONCEPTS, CONCEPTS | {"language": "en"}
 SYMMETRIC = ["direct", *(p.id for p in prompts().values() if p.counterbalanced and p.readout == "options")]
 
 
-def test_swapping_good_and_bad_flips_every_counterbalanced_delta(tmp_path: Path) -> None:
+def test_swapping_good_and_bad_flips_every_counterbalanced_delta() -> None:
     n_flipped = 0
     for row in ALL_ITEMS:
         pair = [row, swapped(row)]
-        rows = scored(tmp_path, pair, SYMMETRIC).dataset.to_list()
+        rows = scored(pair, SYMMETRIC).dataset.to_list()
         for method in SYMMETRIC:
             a, b = (x[f"{method}_delta"] for x in rows)
             assert (a is None) == (b is None), method
@@ -221,54 +199,14 @@ def test_swapping_good_and_bad_flips_every_counterbalanced_delta(tmp_path: Path)
     assert n_flipped > len(two_sided), "every two-sided method applies to one of the items"
 
 
-def test_what_is_not_counterbalanced_does_not_flip(tmp_path: Path) -> None:
+def test_what_is_not_counterbalanced_does_not_flip() -> None:
     for row, method in ((CONTEXTS, "ewok24_choice"), (SENTENCES, "acceptability_judgment_i_code")):
-        a, b = scored(tmp_path, [row, swapped(row)], [method])[f"{method}_delta"][:]
+        a, b = scored([row, swapped(row)], [method])[f"{method}_delta"][:]
         assert abs(a + b) > 1e-3
-
-
-@pytest.mark.ci
-@pytest.mark.model
-def test_the_demo_model_flips_every_counterbalanced_delta(tmp_path: Path, demo_model: CausalScorer) -> None:
-    methods = ["meta_question_simple", "grammaticality_judgment_i", "hl23_sent_judge_meta_question_simple"]
-    methods += ["hl23_sent_comp_meta_question_complex", "hl23_word_comp_meta_question_simple"]
-    rows = scored(
-        tmp_path, [SENTENCES, swapped(SENTENCES), WORDS, swapped(WORDS)], methods, demo_model
-    ).dataset.to_list()
-    for method in methods:
-        for a, b in (rows[:2], rows[2:]):
-            if a[f"{method}_delta"] is not None:
-                assert a[f"{method}_delta"] == pytest.approx(-b[f"{method}_delta"], abs=1e-4), method
-
-
-@pytest.mark.ci
-@pytest.mark.model
-def test_ten_methods_asked_together_cost_much_less_than_ten_runs(demo_model: CausalScorer) -> None:
-    names = in_order(
-        [*OTHERS, *(f"hl23_sent_{task}_meta_{wording}" for task in ("judge", "comp") for wording in WORDINGS)]
-    )
-    contexts = [p.id for p in prompts().values() if "context_pair" in p.tasks and p.readout == "options"]
-    assert (len(names), len(contexts)) == (10, 11)
-    for chosen, item, share in ((names, SENTENCES, 0.95), (contexts, CONTEXTS, 0.7)):
-        row = {"item_id": "a", "context_good": "", "context_bad": "", **item}
-        asked = [demo_model.encode(method_named(name).requests(row, demo_model)) for name in chosen]
-        one_by_one = sum(len(e.ids) - 1 for requests in asked for e in requests)
-        apart = sum(n_distinct_nodes(requests) for requests in asked)
-        together = n_distinct_nodes([e for requests in asked for e in requests])
-        # measured with the demo model's tokens: 669 < 724 < 1904 for ten methods on a minimal pair
-        assert together < share * apart < 0.5 * one_by_one, (together, apart, one_by_one)
-
-
-WORDINGS = ("question_simple", "instruct", "question_complex")
-OTHERS = ("hf24_paired", "meta_question_simple", "meta_question_simple_labels_ab", "production_choice")
 
 
 class Counting(FakeScorer):
     """Counts the requests that it is asked."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        object.__setattr__(self, "name", "counting")
 
     n_asked: list[int] = []  # noqa: RUF012 - reset by the test
 
@@ -278,10 +216,11 @@ class Counting(FakeScorer):
         return super().token_logprobs(requests, progress=progress)
 
 
-def test_equal_requests_of_several_methods_and_items_are_asked_once(tmp_path: Path) -> None:
+def test_equal_requests_of_several_methods_and_items_are_asked_once() -> None:
     Counting.n_asked.clear()
     # a rating of the same strings in two items with exchanged sides; two methods with the same question
     rows = [CONTEXTS, swapped(CONTEXTS)]
-    table = scored(tmp_path, rows, ["social24_choice", "social24_choice_both_orders", "social24_likert"], Counting())
+    methods = ["social24_choice", "social24_choice_both_orders", "social24_likert"]
+    table = scored(rows, methods, Counting(name="counting"))
     assert sum(Counting.n_asked) == 2 * 2 + 2 * 5
     assert table["social24_likert_delta"][0] == pytest.approx(-table["social24_likert_delta"][1])

@@ -6,6 +6,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerBase
 
+from made_items import made_item
 from pairbank.scoring.api.method import Answered
 from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.seq2seq import Seq2SeqScorer
@@ -13,21 +14,14 @@ from tiny_bidirectional_models import t5_model
 from tiny_models import tiny_info
 
 INFO = tiny_info("seq2seq")
-WORDS = {
-    "item_id": "a",
-    "task": "continuation_pair",
-    "language": "en",
-    "context_good": "The keys to the cabinet",
-    "target_good": "are",
-    "context_bad": "The keys to the cabinet",
-    "target_bad": "on",
-}
-SENTENCES = WORDS | {"task": "sentence_pair", "context_good": "", "context_bad": ""}
+BEFORE = "The keys to the cabinet"
+WORDS = made_item("a/all/1", "are", "on", task="continuation_pair", context_good=BEFORE, context_bad=BEFORE).row()
+SENTENCES = made_item("a/all/2", "The keys are lost.", "The keys is lost.").row()
 # Hu & Levy's code for Flan-T5: the input is the template with the continuation replaced by the sentinel, the label
 # `<extra_id_0> {continuation}`, and the log-probabilities of labels[1:] are summed, `</s>` included.
 FRAMED = {
     "hl23_word_comp_meta_question_simple": (
-        WORDS | {"target_good": "are", "target_bad": "on"},
+        WORDS,
         (
             "What word is most likely to come next in the following sentence (are, or on?)?\n\nThe keys to the cabinet"
             " <extra_id_0>"
@@ -43,7 +37,7 @@ FRAMED = {
         ("are", "on"),
     ),
     "hl23_sent_judge_meta_question_simple": (
-        SENTENCES | {"target_good": "The keys are lost.", "target_bad": "The keys is lost."},
+        SENTENCES,
         (
             "Is the following sentence a good sentence of English? The keys are lost. Respond with either Yes or No as "
             "your answer.\n\n<extra_id_0>"

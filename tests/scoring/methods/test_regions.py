@@ -13,7 +13,7 @@ from pairbank.errors import ScoringError
 from pairbank.scoring.methods.direct import Regions
 from pairbank.scoring.models.fake import FakeScorer
 from tiny_bidirectional_models import masked_model, saved, t5_model
-from tiny_models import Architecture, saved_model
+from tiny_models import ARCHITECTURES, saved_model
 
 REGIONS = ["The", "", "cook", "he", "said", "burned", "the big house", "."]
 SENTENCES = [
@@ -29,24 +29,8 @@ column = "label"
 good = [1]
 bad = [0]
 """
-GPT = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 640}
-LLAMA = {
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 1,
-    "head_dim": 16,
-    "max_position_embeddings": 640,
-}
-MODELS = {
-    "gpt2": Architecture(model_class="GPT2LMHeadModel", config=GPT, batching="packed"),
-    "llama": Architecture(model_class="LlamaForCausalLM", config=LLAMA, batching="packed", tokenizer="metaspace_bpe"),
-    "mistral": Architecture(
-        model_class="LlamaForCausalLM", config=LLAMA, batching="packed", tokenizer="metaspace_unigram"
-    ),
-    "characters": Architecture(model_class="GPT2LMHeadModel", config=GPT, batching="packed", tokenizer="characters"),
-}
+MODELS = ("gpt2", "llama", "mistral", "gpt-bigcode")
+"""Of four tokenizers: byte BPE, BPE and Unigram over metaspaces, characters."""
 
 
 def items(path: Path) -> Any:  # noqa: ANN401 - a Dataset
@@ -76,7 +60,7 @@ def naive(model: Any, tokenizer: Any, bos_id: int | None, text: str, spans: list
 
 @pytest.mark.parametrize("name", MODELS)
 def test_regions_are_the_sums_over_their_tokens_in_the_whole_sentence(name: str, tmp_path: Path) -> None:
-    model = pairbank.load_model(saved_model(MODELS[name], tmp_path / name))
+    model = pairbank.load_model(saved_model(ARCHITECTURES[name], tmp_path / name))
     table = pairbank.score(items(tmp_path / "own.jsonl"), model, methods=["regions", "direct"]).dataset
     for row in table:
         spans = json.loads(row["region_spans"])
@@ -114,7 +98,9 @@ def test_regions_that_do_not_cover_the_sentence_are_refused(spans: str) -> None:
 def test_a_bank_of_surprisals_alone_is_whole_with_and_without_texts(tmp_path: Path) -> None:
     sentences = items(tmp_path / "own.jsonl")
     tables = [
-        pairbank.score(sentences, pairbank.load_model(saved_model(MODELS[name], tmp_path / name)), methods=["regions"])
+        pairbank.score(
+            sentences, pairbank.load_model(saved_model(ARCHITECTURES[name], tmp_path / name)), methods=["regions"]
+        )
         for name in ("gpt2", "llama")
     ]
     bank = pairbank.write_bank(tmp_path / "bank", scored=tables[:1])

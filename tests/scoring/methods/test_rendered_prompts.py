@@ -31,7 +31,7 @@ def test_the_rendered_prompt_has_the_tokens_that_the_model_read(family: str, tem
     folder = saved_model(ARCHITECTURES[family], tmp_path / family)
     (folder / "chat_template.jinja").write_text(template or CHATML)
     model = pairbank.load_model(str(folder), prompt_format="chat" if template else "base")
-    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=2)
+    items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(2))
     scored = pairbank.score(items, model, methods=ASKED)
     assert {p.method for p in scored.prompts} == set(scored.methods)
     for name in scored.methods:

@@ -1,7 +1,6 @@
 """Every architecture against the naive loop: tiny random models, many scripts, short and long, alone and together."""
 
 import functools
-import json
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,7 @@ import torch
 import transformers
 
 import pairbank
-from naive_reference import token_logprobs, tokens_of
+from naive_reference import QUESTION, token_logprobs, tokens_of
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.forward import computed_prefix
@@ -49,15 +48,6 @@ REQUESTS = (
     (f"Good night {EMOJI}", f" {EMOJI}"),
     ("", EMOJI + "!"),
 )
-ITEMS = (
-    {"good": "The keys to the cabinet are here.", "bad": "The keys to the cabinet is here.", "context": ""},
-    {"good": "The dogs bark.", "bad": "The dogs barks.", "context": ""},
-    {"good": "are on the table", "bad": "is on the table", "context": "The keys to the cabinet"},
-    {"good": "有意思。", "bad": "看书。", "context": "这本书很", "language": "zh"},
-    {"good": "ข้าว", "bad": "โต๊ะ", "context": "เด็กกิน", "language": "th"},
-    {"good": "الدرس", "bad": "الطالب", "context": "كتب الطالب", "language": "ar"},
-)
-QUESTION = "Which sentence is a better English sentence? 1: '{}', 2: '{}'. Respond with 1 or 2 as your answer."
 ACCEPTABLE = "Is the following sentence acceptable in English? {} Respond with 1 if it is {}, and 2 if it is {}."
 CHAT = (
     "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
@@ -229,29 +219,18 @@ def test_the_output_layer_in_blocks_gives_the_same_scores(case: Case, monkeypatc
 
 
 @pytest.mark.ci
-def test_direct_scores_of_items_in_four_scripts(case: Case, tmp_path: Path) -> None:
-    (tmp_path / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in ITEMS), encoding="utf-8")
-    items = pairbank.load_corpus(tmp_path / "items.jsonl")
-    for row in pairbank.score(items, case.scorer, methods=["direct"]).dataset:
-        join = "" if row["language"] in ("zh", "th") or not row["context_good"] else " "
-        for side in ("good", "bad"):
-            expected = case.naive(row[f"context_{side}"], join + row[f"target_{side}"])
-            assert row[f"direct_{side}_n"] == len(expected)
-            assert row[f"direct_{side}"] == pytest.approx(sum(expected), abs=TOLERANCE_NATS)
-
-
-@pytest.mark.ci
+@pytest.mark.parametrize("case", ["gpt2", "gpt-j", "llama", "mistral", "opt", "bloom"], indirect=True)
 @pytest.mark.parametrize("prompt_format", ["base", "chat"])
-def test_every_prompt_layout(case: Case, prompt_format: str, tmp_path: Path) -> None:
+def test_every_prompt_layout(case: Case, prompt_format: str) -> None:
+    """With equation 1 of Song et al.: half of the differences of both orders, or of both assignments."""
     if prompt_format == "chat" and not case.tokenizer.chat_template:
         with pytest.raises(ModelLoadError, match="has no chat template"):
             causal(case.folder, prompt_format="chat")
         return
     info = replace(case.scorer.info, prompt_format="chat" if prompt_format == "chat" else "base")
     scorer = CausalScorer(case.scorer.model, case.scorer.tokenizer, info, batching=case.scorer.batching)
-    (tmp_path / "items.jsonl").write_text(json.dumps(ITEMS[1]) + "\n", encoding="utf-8")
-    [row] = pairbank.score(pairbank.load_corpus(tmp_path / "items.jsonl"), scorer, methods=PROMPTS).dataset
-    good, bad = row["target_good"], row["target_bad"]
+    good, bad = "The dogs bark.", "The dogs barks."
+    [row] = pairbank.score([(good, bad)], scorer, methods=PROMPTS).dataset
     questions = {
         "meta_question_simple": [QUESTION.format(good, bad), QUESTION.format(bad, good)],
         "acceptability_judgment_i": [
@@ -263,6 +242,9 @@ def test_every_prompt_layout(case: Case, prompt_format: str, tmp_path: Path) -> 
     for method, asked in questions.items():
         expected = [sum(option_logprobs(case, q, option, prompt_format)) for q in asked for option in (" 1", " 2")]
         assert row[f"{method}_logprobs"] == pytest.approx(expected, abs=TOLERANCE_NATS)
+        signs = [1, -1, -1, 1, -1, 1, 1, -1]
+        delta = sum(sign * value for sign, value in zip(signs, expected, strict=False)) / 2
+        assert row[f"{method}_delta"] == pytest.approx(delta, abs=2 * TOLERANCE_NATS)
 
 
 def option_logprobs(case: Case, question: str, option: str, prompt_format: str) -> list[float]:
@@ -389,9 +371,8 @@ def test_a_model_that_is_causal_up_to_a_sparse_window_takes_no_longer_texts(
     requests = [Request(context="", target=text, where="item") for text in texts]
     fits, too_long = scorer.encode(requests)
     assert len(fits.ids) - 1 <= window < len(too_long.ids) - 1
-    (tmp_path / "items.csv").write_text(f"good,bad\n{texts[0]},A dog barks.\n{texts[1]},A dog barks.\n")
     with pytest.raises(ScoringError, match=rf"tokens, but sparse takes {window}"):
-        pairbank.score(pairbank.load_corpus(tmp_path / "items.csv"), scorer)
+        pairbank.score([(text, "A dog barks.") for text in texts], scorer)
 
 
 @pytest.mark.parametrize("window", [24, 300])
@@ -409,8 +390,7 @@ def test_longer_than_the_positions_is_an_error_that_names_the_item(name: str, tm
     scorer = causal(saved_model(architecture, tmp_path / name))
     assert scorer.info.max_length == MAX_LENGTH
     fits, too_long = "The" + " keys" * (MAX_LENGTH - 1), "The" + " keys" * MAX_LENGTH
-    (tmp_path / "items.csv").write_text(f"good,bad\n{fits},The keys.\n{too_long},The keys.\n")
-    items = pairbank.load_corpus(tmp_path / "items.csv")
+    items = [(fits, "The keys."), (too_long, "The keys.")]
     scored = pairbank.score(items, scorer, over_length="nan")
     assert np.isfinite(scored["direct_good"][0])
     assert scored["direct_good_n"][0] == MAX_LENGTH

@@ -66,11 +66,11 @@ def naive_masked(scorer: Any, request: MaskedRequest) -> float:  # noqa: ANN401
     return total
 
 
-def naive_seq2seq(scorer: Any, request: Seq2SeqRequest, start_id: int) -> float:  # noqa: ANN401
+def naive_seq2seq(scorer: Any, request: Seq2SeqRequest) -> float:  # noqa: ANN401
     """Return the sum over the scored labels of one text, each of its parts alone in a forward pass."""
     total = 0.0
     for part in request.parts:
-        decoder_ids = torch.tensor([[start_id, *part.labels[:-1]]])
+        decoder_ids = torch.tensor([[scorer.info.bos_id, *part.labels[:-1]]])
         encoder_ids = torch.tensor([part.encoder_ids])
         with torch.no_grad():
             output = scorer.model(
@@ -98,22 +98,15 @@ def check(scorer: Any, tiny: Tiny, naive: Sequence[float], encoded: Sequence[Any
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("name", cases(MASKED))
-def test_masked(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    tiny = MASKED[name]
+@pytest.mark.parametrize("name", cases({**MASKED, **SEQ2SEQ}))
+def test_a_text_is_scored_alike_alone_and_in_any_company(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tiny = {**MASKED, **SEQ2SEQ}[name]
     scorer: Any = load_model(made(tiny, tmp_path / name), device="cpu")
     encoded = scorer.encode(requests())
-    check(scorer, tiny, [naive_masked(scorer, request) for request in encoded], encoded, caplog.text)
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("name", cases(SEQ2SEQ))
-def test_encoder_decoders(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    tiny = SEQ2SEQ[name]
-    scorer: Any = load_model(made(tiny, tmp_path / name), device="cpu")
-    encoded = scorer.encode(requests())
-    naive = [naive_seq2seq(scorer, request, scorer.info.bos_id) for request in encoded]
-    check(scorer, tiny, naive, encoded, caplog.text)
+    naive = naive_masked if name in MASKED else naive_seq2seq
+    check(scorer, tiny, [naive(scorer, request) for request in encoded], encoded, caplog.text)
 
 
 def test_every_masked_model_of_transformers_is_named() -> None:

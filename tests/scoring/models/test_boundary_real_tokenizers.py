@@ -1,6 +1,5 @@
 """Where a target begins, on trained tokenizers of every kind: PEERS.md section 4, items 1 to 12."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -210,14 +209,13 @@ def test_a_tokenizer_that_adds_a_space_in_front_has_it_scored(scorers: dict[str,
 # 5: scripts without spaces
 
 
-def test_languages_without_spaces_are_joined_without_one(scorer: CausalScorer, tmp_path: Path) -> None:
+def test_languages_without_spaces_are_joined_without_one(scorer: CausalScorer) -> None:
     rows = [
         {"context": "这本书很", "good": "有意思。", "bad": "看书。", "language": "zh"},
         {"context": "เด็กกิน", "good": "ข้าว", "bad": "โต๊ะ", "language": "th"},
         {"context": "The keys", "good": "are here.", "bad": "is here.", "language": "en"},
     ]
-    (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    table = pairbank.score(pairbank.load_corpus(tmp_path / "items.jsonl"), scorer).dataset
+    table = pairbank.score(rows, scorer).dataset
     for row, join in zip(table, ("", "", " "), strict=True):
         for side in ("good", "bad"):
             ids, n_target = tokens_of(
@@ -242,10 +240,9 @@ def test_languages_without_spaces_are_joined_without_one(scorer: CausalScorer, t
     ],
 )
 def test_sides_with_the_same_tokens_are_flagged_and_not_a_win(
-    name: str, good: str, bad: str, scorers: dict[str, CausalScorer], tmp_path: Path
+    name: str, good: str, bad: str, scorers: dict[str, CausalScorer]
 ) -> None:
-    (tmp_path / "m.csv").write_text(f"good,bad\n{good},{bad}\nA dog barks.,A dog bark.\n", encoding="utf-8")
-    done = pairbank.score(pairbank.load_corpus(tmp_path / "m.csv"), scorers[name])
+    done = pairbank.score([(good, bad), ("A dog barks.", "A dog bark.")], scorers[name])
     unknown = ["unknown_token"] if "Ж" in bad else []
     assert done["direct_flags"][:] == [[*unknown, "identical_tokens"], []]
     assert done["direct_delta"][0] == 0
@@ -345,12 +342,10 @@ def test_a_text_that_holds_the_padding_token_scores_as_alone(scorers: dict[str, 
 
 
 def test_an_empty_context_scores_the_sentence_and_never_a_template(
-    folders: dict[str, Path], scorers: dict[str, CausalScorer], tmp_path: Path
+    folders: dict[str, Path], scorers: dict[str, CausalScorer]
 ) -> None:
-    (tmp_path / "m.csv").write_text("good,bad\nThe dogs bark.,The dogs barks.\n")
-    items = pairbank.load_corpus(tmp_path / "m.csv")
     for name, scorer in scorers.items():
-        [row] = pairbank.score(items, loaded(folders[name])).dataset
+        [row] = pairbank.score([("The dogs bark.", "The dogs barks.")], loaded(folders[name])).dataset
         ids = scorer.tokenizer("The dogs bark.", add_special_tokens=False)["input_ids"]
         expected = target_logprob(scorer.model, [cast("int", scorer.info.bos_id), *ids], len(ids))
         assert row["direct_good"] == pytest.approx(expected, abs=TOLERANCE_NATS)

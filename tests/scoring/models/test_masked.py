@@ -8,9 +8,10 @@ import pytest
 import torch
 
 import pairbank
+from naive_reference import QUESTION
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import BOUNDARY_MERGE, UNKNOWN_TOKEN
-from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.masked import MaskedScorer, Pll
@@ -178,19 +179,6 @@ def test_a_special_token_that_is_also_a_piece_of_the_vocabulary_is_refused() -> 
         scorer.encode([Request(context="The </s>", target=" keys", where="item 7")])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_numbers_do_not_depend_on_the_batches(family: str) -> None:
-    model, tokenizer = masked_model(family)
-    texts = [ENGLISH, IN_CONTEXT, CHINESE, ARABIC, EMOJI, ("The keys to the cabinet " * 4, "are lost.")]
-    one, some, all_ = (
-        scores(MaskedScorer(model, tokenizer, INFO, pll="within_word_l2r", budget_tokens=budget), texts)
-        for budget in (1, 100, 100_000)
-    )
-    for a, b, c in zip(one, some, all_, strict=True):
-        assert a.tolist() == pytest.approx(c.tolist(), abs=TOLERANCE_NATS)
-        assert b.tolist() == pytest.approx(c.tolist(), abs=TOLERANCE_NATS)
-
-
 def test_a_batch_holds_at_most_the_budget_and_only_inputs_of_like_length() -> None:
     model, tokenizer = masked_model("bert")
     scorer = MaskedScorer(model, tokenizer, INFO, budget_tokens=60)
@@ -206,14 +194,6 @@ def test_a_minimal_pair_shares_the_input_in_which_its_difference_is_hidden() -> 
     good, bad = ("", "这本书很好"), ("", "这只书很好")
     passes = sizes_of_passes(model, lambda: scores(scorer, [good, bad, good]))
     assert sum(rows for rows, _ in passes) == 2 * 5 - 1
-
-
-def test_the_order_of_requests_changes_no_bit() -> None:
-    model, tokenizer = masked_model("xlm-r")
-    texts = [ENGLISH, IN_CONTEXT, CHINESE, ARABIC, EMOJI]
-    scorer = MaskedScorer(model, tokenizer, INFO, budget_tokens=90)
-    forwards, backwards = scores(scorer, texts), scores(scorer, texts[::-1])
-    assert [a.tolist() for a in forwards] == [b.tolist() for b in backwards[::-1]]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -254,39 +234,6 @@ def test_a_bfloat16_model_is_scored() -> None:
     assert in_bfloat16 == pytest.approx(in_float32, abs=0.3)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_model_and_tokenizer_are_left_as_they_were(family: str) -> None:
-    model, tokenizer = masked_model(family)
-    tokenizer.backend_tokenizer.enable_truncation(max_length=5)
-    model.train()
-    model.base_model.encoder.layer[0].eval()
-    modes = [module.training for module in model.modules()]
-    state = tokenizer.backend_tokenizer.to_str()
-    scorer = MaskedScorer(model, tokenizer, INFO)
-    first = scores(scorer, [ENGLISH])[0].tolist()
-    assert [module.training for module in model.modules()] == modes
-    assert tokenizer.backend_tokenizer.to_str() == state
-    assert not tokenizer.backend_tokenizer.encode_special_tokens
-    assert scores(scorer, [ENGLISH])[0].tolist() == first, "dropout was on"
-    assert torch.is_grad_enabled()
-
-
-def test_progress_tells_of_every_request_once() -> None:
-    model, tokenizer = masked_model("bert")
-    scorer = MaskedScorer(model, tokenizer, INFO, budget_tokens=40)
-    requests = scorer.encode([Request(context=context, target=target) for context, target in (ENGLISH, IN_CONTEXT)])
-    told: list[int] = []
-    scorer.token_logprobs(requests, progress=told.append)
-    assert sum(told) == 2
-    assert len(told) > 2
-
-
-def test_nothing_asked_is_nothing_answered() -> None:
-    scorer = MaskedScorer(*masked_model("bert"), INFO)
-    assert scorer.encode([]) == []
-    assert scorer.token_logprobs([], progress=ignore) == []
-
-
 def test_a_merge_at_the_join_and_an_unknown_character_are_flagged() -> None:
     model, tokenizer = masked_model("bert")
     scorer = MaskedScorer(model, tokenizer, INFO)
@@ -307,36 +254,6 @@ def test_an_empty_target_is_an_error_that_names_the_item() -> None:
             scorer.encode([Request(context="", target=target, where="item 7")])
 
 
-def test_nan_from_the_model_is_an_error() -> None:
-    model, tokenizer = masked_model("bert")
-    scorer = MaskedScorer(model, tokenizer, INFO)
-    with torch.no_grad():
-        model.cls.predictions.bias[:] = float("nan")
-    with pytest.raises(ScoringError, match="'tiny' gave a log-probability that is NaN"):
-        scores(scorer, [ENGLISH])
-
-
-def test_out_of_memory_halves_the_batch_and_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, tokenizer = masked_model("bert")
-    scorer = MaskedScorer(model, tokenizer, INFO)
-    expected = scores(scorer, [ENGLISH])[0]
-    forward = model.forward
-
-    def small_memory(**inputs: Any) -> Any:  # noqa: ANN401
-        if inputs["input_ids"].numel() > 64:
-            raise torch.OutOfMemoryError
-        return forward(**inputs)
-
-    monkeypatch.setattr(model, "forward", small_memory)
-    assert scores(scorer, [ENGLISH])[0].tolist() == pytest.approx(expected.tolist(), abs=TOLERANCE_NATS)
-
-
-def test_a_request_of_another_back_end_is_refused() -> None:
-    scorer = MaskedScorer(*masked_model("bert"), INFO)
-    with pytest.raises(ScoringError, match="did not make"):
-        scorer.token_logprobs([EncodedRequest(ids=(1, 2), start=1)], progress=ignore)
-
-
 @pytest.mark.ci
 @pytest.mark.parametrize("pll", VARIANTS)
 @pytest.mark.parametrize("family", FAMILIES)
@@ -354,20 +271,13 @@ def test_a_folder_is_loaded_and_scores_a_corpus(family: str, pll: Pll, tmp_path:
             values = scores(scorer, [(row[f"context_{side}"], row[f"target_{side}"])])[0]
             assert row[f"direct_{side}"] == pytest.approx(values.sum(), abs=TOLERANCE_NATS)
             assert row[f"direct_{side}_n"] == len(values)
+        pair = [row["target_good"], row["target_bad"]]
         expected = [
             sum(naive_token_logprobs(model, tokenizer, (asked, option), (asked + option).split(), pll=pll))
-            for asked in (question(row, ("good", "bad")), question(row, ("bad", "good")))
+            for asked in (f"{QUESTION.format(*sides)}\nMy answer is" for sides in (pair, pair[::-1]))
             for option in (" 1", " 2")
         ]
         assert row["meta_question_simple_logprobs"] == pytest.approx(expected, abs=TOLERANCE_NATS)
-
-
-def question(row: Any, sides: tuple[str, str]) -> str:  # noqa: ANN401
-    first, second = (row[f"target_{side}"] for side in sides)
-    return (
-        f"Which sentence is a better English sentence? 1: '{first}', 2: '{second}'. "
-        "Respond with 1 or 2 as your answer.\nMy answer is"
-    )
 
 
 @pytest.mark.parametrize(("family", "n_positions"), [("bert", 24), ("roberta", 26)])

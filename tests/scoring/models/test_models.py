@@ -16,11 +16,9 @@ from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models import placement
 from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import kind_of, load_model
-from pairbank.scoring.models.masked import MaskedScorer
 from pairbank.scoring.models.placement import quantisation_config
-from pairbank.scoring.models.seq2seq import Seq2SeqScorer
 from pairbank.scoring.models.weights import fingerprint
-from tiny_bidirectional_models import SIZES, bart_model, byte_bpe, masked_model, saved, t5_model
+from tiny_bidirectional_models import SIZES, byte_bpe, masked_model, saved
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -40,13 +38,6 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = LlamaConfig(vocab_size=len(tokenizer), num_attention_heads=2, bos_token_id=0, eos_token_id=2, **sizes)
     torch.manual_seed(0)
     return saved(LlamaForCausalLM(config), tokenizer, tmp_path_factory.mktemp("models") / "tiny-llama")
-
-
-def test_the_configuration_decides_which_back_end_it_is(bert: Path, llama: Path, tmp_path: Path) -> None:
-    assert isinstance(load_model(bert, device="cpu"), MaskedScorer)
-    assert isinstance(load_model(llama, device="cpu"), CausalScorer)
-    assert isinstance(load_model(saved(*t5_model(), tmp_path / "t5"), device="cpu"), Seq2SeqScorer)
-    assert isinstance(load_model(saved(*bart_model(), tmp_path / "bart"), device="cpu"), Seq2SeqScorer)
 
 
 def config_of(model_type: str, *architectures: str, **settings: Any) -> PretrainedConfig:  # noqa: ANN401

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import pairbank
+from naive_reference import QUESTION
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request
@@ -249,50 +250,6 @@ def test_an_encoder_input_is_encoded_once_whatever_reads_it() -> None:
     assert sum(len(batch) for batch in decoded) == 2 + 8
 
 
-@pytest.mark.parametrize(
-    ("make", "mode"), [(t5_model, "sentinel"), (t5_model, "conditional"), (bart_model, "conditional")]
-)
-def test_numbers_do_not_depend_on_batches_or_order(make: Any, mode: Seq2SeqMode) -> None:  # noqa: ANN401
-    model, tokenizer = make()
-    texts = [(context, target) for context, target, _, _ in CONTINUATIONS] + [("", s) for s in SENTENCES]
-    texts += [("The keys to the cabinet " * 5, "are lost"), ("The keys to the cabinet " * 5, "is on the table")]
-    one, some, all_ = (
-        scores(Seq2SeqScorer(model, tokenizer, INFO, mode=mode, budget_tokens=budget), texts)
-        for budget in (1, 70, 100_000)
-    )
-    for a, b, c in zip(one, some, all_, strict=True):
-        assert a.tolist() == pytest.approx(c.tolist(), abs=TOLERANCE_NATS)
-        assert b.tolist() == pytest.approx(c.tolist(), abs=TOLERANCE_NATS)
-    scorer = Seq2SeqScorer(model, tokenizer, INFO, mode=mode, budget_tokens=70)
-    assert [a.tolist() for a in scores(scorer, texts[::-1])[::-1]] == [b.tolist() for b in some]
-
-
-@pytest.mark.parametrize("make", [t5_model, bart_model])
-def test_model_and_tokenizer_are_left_as_they_were(make: Any) -> None:  # noqa: ANN401
-    model, tokenizer = make()
-    tokenizer.backend_tokenizer.enable_truncation(max_length=5)
-    model.train()
-    model.get_encoder().eval()
-    modes = [module.training for module in model.modules()]
-    state = tokenizer.backend_tokenizer.to_str()
-    scorer = Seq2SeqScorer(model, tokenizer, INFO)
-    texts = [("", "The keys are lost."), ("The keys", " are on the table")]
-    first = [values.tolist() for values in scores(scorer, texts)]
-    assert [module.training for module in model.modules()] == modes
-    assert tokenizer.backend_tokenizer.to_str() == state
-    assert not tokenizer.backend_tokenizer.encode_special_tokens
-    assert [values.tolist() for values in scores(scorer, texts)] == first, "dropout was on"
-
-
-def test_progress_tells_of_every_request_once() -> None:
-    scorer = Seq2SeqScorer(*t5_model(), INFO, budget_tokens=20)
-    requests = scorer.encode([Request(context="", target=sentence) for sentence in SENTENCES])
-    told: list[int] = []
-    scorer.token_logprobs(requests, progress=told.append)
-    assert sum(told) == len(requests)
-    assert scorer.token_logprobs([], progress=ignore) == []
-
-
 def test_unknown_characters_are_flagged() -> None:
     scorer = Seq2SeqScorer(*t5_model(), INFO)
     unknown, plain = scorer.encode([Request(context="The", target=" ∀"), Request(context="The ∀", target=" keys")])
@@ -332,37 +289,6 @@ def test_a_text_with_sentinels_of_its_own_is_refused_or_read_as_characters(conte
     assert not {*made.ids} & {*tokenizer.convert_tokens_to_ids(["<extra_id_0>", "<extra_id_1>"])}
 
 
-def test_nan_from_the_model_is_an_error() -> None:
-    model, tokenizer = t5_model()
-    with torch.no_grad():
-        model.shared.weight[5] = float("nan")
-    with pytest.raises(ScoringError, match="'tiny' gave a log-probability that is NaN"):
-        scores(Seq2SeqScorer(model, tokenizer, INFO), [("", "The keys")])
-
-
-def test_out_of_memory_halves_the_batch_and_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, tokenizer = t5_model()
-    scorer = Seq2SeqScorer(model, tokenizer, INFO)
-    texts = [("", "The keys are lost."), ("The keys", " are on the table")]
-    expected = scores(scorer, texts)
-    forward = model.forward
-
-    def small_memory(**inputs: Any) -> Any:  # noqa: ANN401
-        if inputs["decoder_input_ids"].numel() > 20:
-            raise torch.OutOfMemoryError
-        return forward(**inputs)
-
-    monkeypatch.setattr(model, "forward", small_memory)
-    for a, b in zip(expected, scores(scorer, texts), strict=True):
-        assert a.tolist() == pytest.approx(b.tolist(), abs=TOLERANCE_NATS)
-
-
-def test_a_request_of_another_back_end_is_refused() -> None:
-    scorer = Seq2SeqScorer(*t5_model(), INFO)
-    with pytest.raises(ScoringError, match="did not make"):
-        scorer.token_logprobs([EncodedRequest(ids=(1, 2), start=1)], progress=ignore)
-
-
 def test_without_sentinels_or_a_start_token_the_remedy_is_named() -> None:
     model, tokenizer = bart_model()
     with pytest.raises(ModelLoadError, match="load the model with seq2seq_mode='conditional'"):
@@ -392,7 +318,7 @@ def test_a_folder_is_loaded_and_scores_a_corpus(make: Any, mode: Any, tmp_path: 
             assert row[f"direct_{side}_n"] == len(values)
         expected = [
             naive_option(model, tokenizer, asked, option, mode=chosen)
-            for asked in (question(good, bad), question(bad, good))
+            for asked in (f"{QUESTION.format(*sides)}\nMy answer is" for sides in ((good, bad), (bad, good)))
             for option in ("1", "2")
         ]
         assert row["meta_question_simple_logprobs"] == pytest.approx(expected, abs=TOLERANCE_NATS)
@@ -405,10 +331,3 @@ def naive_option(model: Any, tokenizer: Any, asked: str, option: str, *, mode: s
     labels = ids_of(tokenizer, option)
     n_before = len(labels) - 1 - len(tokenizer(option, add_special_tokens=False)["input_ids"])
     return sum(naive_labels(model, ids_of(tokenizer, asked), labels)[n_before:-1])
-
-
-def question(first: str, second: str) -> str:
-    return (
-        f"Which sentence is a better English sentence? 1: '{first}', 2: '{second}'. "
-        "Respond with 1 or 2 as your answer.\nMy answer is"
-    )

@@ -18,6 +18,7 @@ from pairbank.scoring.api.model import Continuation
 from pairbank.scoring.methods.generated import Generated
 from pairbank.scoring.models.generation import _decoded
 from pairbank.scoring.prompts.registry import prompts
+from prompt_files import prompt_text
 from single_sentences import rated
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -32,16 +33,7 @@ OPENED = (
 )
 """In the manner of DeepSeek R1: always opens a block."""
 PLAIN = OPENED.replace(" <think>\n", " ")
-QUESTION = """
-[[prompts]]
-id = "asked"
-paper = "own"
-design = "yes_no_log_odds"
-tasks = ["sentence"]
-languages = ["en"]
-options = ["A", "B"]
-template = "{sentence} A or B?"
-"""
+QUESTION = prompt_text("asked", "yes_no_log_odds", template="{sentence} A or B?", tasks=["sentence"])
 """Without a stem, so that the option is the first thing after the template's prompt for an answer."""
 
 
@@ -210,10 +202,8 @@ def test_an_api_that_takes_nothing_is_an_error_with_its_own_words() -> None:
         pairbank.load_model(url, api="chat")
 
 
-def test_the_audit_reports_models_whose_answers_were_cut(tmp_path: Path) -> None:
-    pairs = "".join(f"The {n} hens cluck.,The {n} hens clucks.\n" for n in range(12))
-    (tmp_path / "pairs.csv").write_text(f"good,bad\n{pairs}")
-    items = pairbank.load_corpus(tmp_path / "pairs.csv")
+def test_the_audit_reports_models_whose_answers_were_cut() -> None:
+    items = pairbank.load_corpus([(f"The {n} hens cluck.", f"The {n} hens clucks.") for n in range(12)])
     with chat_api(lambda _body: written("<think>Well", reason="length")) as (url, _):
         scored = pairbank.score(items, pairbank.load_model(url, api="chat"), methods=["rating_7_free"])
     page = pairbank.report([scored], analyses=["audit"]).html()

@@ -14,6 +14,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 from transformers import PreTrainedTokenizerFast
 
 import naive_reference as naive
+from made_items import made_item
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.method import Answered, Method
 from pairbank.scoring.methods.direct import Direct, WordProbability
@@ -29,15 +30,7 @@ EOS = "<eos>"
 
 def row(target: str, *, context: str = "", language: str = "en") -> dict[str, Any]:
     """Return an item with one side."""
-    return {
-        "item_id": "toy/1",
-        "task": "sentence",
-        "language": language,
-        "context_good": context,
-        "target_good": target,
-        "context_bad": None,
-        "target_bad": None,
-    }
+    return made_item("toy/all/1", target, context_good=context, language=language).row()
 
 
 @functools.lru_cache(maxsize=1)
@@ -210,26 +203,6 @@ def test_models_that_are_not_packed_equal_the_naive_computation(architecture: st
     scorer = loaded(tmp_path, TOKENIZERS["byte_bpe_eos"](), architecture=architecture)
     for target, context in PAIRS:
         assert_equals_naive(scorer, target, context)
-
-
-@pytest.mark.ci
-@pytest.mark.model
-def test_the_demo_model_equals_the_naive_computation(demo_model: CausalScorer) -> None:
-    for target, context in (("mat", "I was a"), ("The dogs bark.", "")):
-        assert_equals_naive(demo_model, target, context)
-
-
-@pytest.mark.ci
-@pytest.mark.model
-def test_a_word_that_others_begin_with_loses_more_than_the_longer_word(demo_model: CausalScorer) -> None:
-    # "mat" is the first token of "matron"
-    tokenizer = demo_model.tokenizer
-    short, long = (tokenizer(f" {word}", add_special_tokens=False)["input_ids"] for word in ("mat", "matron"))
-    assert short == long[:1]
-    losses = [
-        word_logprob(demo_model, w, "I was a") - direct_logprob(demo_model, w, "I was a") for w in ("mat", "matron")
-    ]
-    assert losses[0] < losses[1] - 0.5
 
 
 def test_in_several_words_the_inner_corrections_cancel(two_letters: CausalScorer) -> None:

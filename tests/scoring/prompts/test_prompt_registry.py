@@ -1,6 +1,5 @@
 """Prompt files: what ships holds together, and mistakes in a user's file are explained."""
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from pairbank.errors import ScoringError, UnknownNameError
 from pairbank.scoring.api.names import MethodName
 from pairbank.scoring.methods.registry import in_order, method_named
-from pairbank.scoring.prompts.prompt import ANY, PromptError
+from pairbank.scoring.prompts.prompt import PromptError
 from pairbank.scoring.prompts.registry import prompts, prompts_of
 from pairbank.scoring.prompts.toml import parse_prompts
 from prompt_files import BOTH_ORDERS
@@ -33,21 +32,6 @@ YES_NO = BOTH_ORDERS.replace("both_orders", "yes_no").replace("A: {first} B: {se
 FREE = BOTH_ORDERS + 'readout = "generation"\npattern = "[AB]"\nmax_new_tokens = 5\n'
 
 
-def test_the_judgment_asks_the_same_of_both_sentences_under_both_answer_assignments() -> None:
-    prompt = prompts()["acceptability_judgment_i"]
-    asked = [(p.template[ANY].replace("{good}", "S").replace("{bad}", "S")) for p in prompt.presentations]
-    assert (
-        asked[0]
-        == asked[2]
-        == (
-            "Is the following sentence acceptable in English? S "
-            "Respond with 1 if it is acceptable, and 2 if it is not acceptable."
-        )
-    )
-    assert asked[1] == asked[3]
-    assert asked[1].endswith("Respond with 1 if it is not acceptable, and 2 if it is acceptable.")
-
-
 def test_weights_favour_the_correct_option_and_add_up_to_one_difference() -> None:
     for prompt in prompts().values():
         if prompt.kind not in ("forced_choice", "judgment"):
@@ -58,30 +42,6 @@ def test_weights_favour_the_correct_option_and_add_up_to_one_difference() -> Non
             assert contrast[place] >= max(contrast) or contrast[1 - place] < 0, (prompt.id, p.name)
         weight_of_an_item = sum(sum(map(abs, (*p.good, *p.bad))) for p in prompt.presentations if not p.when)
         assert weight_of_an_item in {0, 2, 4}, prompt.id
-
-
-def test_only_fixed_orders_and_the_wordings_that_drop_a_word_are_not_counterbalanced() -> None:
-    exceptions = {prompt.id for prompt in prompts().values() if not prompt.counterbalanced}
-    assert {x for x in exceptions if not x.endswith("_free")} == {
-        "social24_choice",
-        "social24_choice_regex",
-        "ewok24_choice",
-        "ewok24_choice_optimized",
-        "grammaticality_judgment_i_code",
-        "acceptability_judgment_i_code",
-    }
-    assert {x.removesuffix("_free") for x in exceptions} <= exceptions
-
-
-def test_the_registry_has_every_paper_and_says_what_its_authors_dropped() -> None:
-    papers = Counter(prompt.id.split("_")[0] for prompt in prompts().values())
-    assert papers["hl23"] == 12 + 12 + 6
-    assert papers["hf24"] == 2
-    assert papers["xcomps"] == 3
-    assert [prompt.id for prompt in prompts().values() if prompt.status == "dropped"] == ["production_choice_i_sent"]
-    assert len(prompts()["xcomps_meta"].languages) == 18
-    assert prompts()["hl23_sent_judge_meta_instruct"].accuracy == "pooled"
-    assert prompts()["meta_question_simple"].accuracy == "averaged"
 
 
 def test_a_note_does_not_change_the_hash_but_a_wording_does() -> None:

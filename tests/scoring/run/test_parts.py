@@ -2,7 +2,6 @@
 
 import platform
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ from tiny_bidirectional_models import saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
 
 METHODS = ("direct", "meta_question_simple")
-Choose = Callable[[str], None]
 
 
 @pytest.fixture(autouse=True)
@@ -133,27 +131,6 @@ def test_small_corpora_are_not_all_the_first_parts() -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(4))
     counts = [score_part(items, FakeScorer(), Part(number=1, of=2), ScoreOptions(), n_before=n).n_units for n in (0, 1)]
     assert counts == [1, 0]
-
-
-def test_the_command_line_scores_parts_and_puts_them_together(tmp_path: Path) -> None:
-    pairs = "".join(f"A dog barks {i}.,A dog bark {i}.\n" for i in range(40))
-    (tmp_path / "mine.csv").write_text("good,bad\n" + pairs)
-    words = [
-        "score",
-        str(tmp_path / "mine.csv"),
-        "--model",
-        "fake:a",
-        "-m",
-        "direct",
-        "--out",
-        str(tmp_path / "o.parquet"),
-    ]
-    for part in ("1/2", "2/2"):
-        done = CliRunner().invoke(app, [*words, "--part", part], catch_exceptions=False)
-        assert f"part {part}: " in done.output
-        assert not (tmp_path / "o.parquet").exists()
-    completed(words)
-    assert pairbank.read_scored(tmp_path / "o.parquet")["direct_delta"][0] is not None
 
 
 @pytest.mark.ci

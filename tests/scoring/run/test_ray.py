@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -39,29 +38,6 @@ if TYPE_CHECKING:
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed: pip install 'pairbank[ray]'")
 METHODS = ("direct", "meta_question_simple")
-DRIVER = """
-import os, signal, sys
-import datasets
-datasets.disable_progress_bars()
-import pairbank
-from pairbank.scoring.methods.direct import Direct
-from pairbank.scoring.methods.prompted import Prompted
-from pairbank.scoring.run.ray_workers import RayModel
-Direct.shard_items, Prompted.shard_items = 16, 8
-
-if __name__ == "__main__":
-    folder, out, dies_after = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    items = pairbank.load_corpus("starter", subset="minimal-pairs")
-    with RayModel(folder, n_workers=2) as model:
-
-        def told(_done, _total):
-            if len(model.ledger) == dies_after:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        scored = pairbank.score(items, model, methods=["direct", "meta_question_simple"], progress=told)
-        print("units", len({entry.unit for entry in model.ledger}), flush=True)
-    scored.save(out)
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -182,31 +158,6 @@ def test_a_worker_that_is_killed_comes_back_and_nothing_is_lost_or_scored_twice(
         assert set(times_scored(model)) == {1}
     assert killed
     assert result.read_bytes() == expected
-
-
-@pytest.mark.slow
-@needs_ray
-def test_a_driver_that_is_killed_goes_on_where_it_stopped(
-    items: datasets.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = folder_of("qwen2", tmp_path)
-    expected = in_one_process(folder, items, tmp_path)
-    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "another"))
-    (tmp_path / "driver.py").write_text(DRIVER)
-
-    def run(dies_after: int) -> subprocess.CompletedProcess[str]:
-        paths = (str(path) for path in (tmp_path / "driver.py", folder, tmp_path / "ray.parquet"))
-        command = [sys.executable, "-W", "ignore", *paths, str(dies_after)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-
-    assert run(3).returncode == -signal.SIGKILL
-    again = run(-1)
-    assert again.returncode == 0, again.stderr
-    n_units = -(-len(items) // 16) + -(-len(items) // 8)
-    # of the third unit the dead driver had not yet written the table
-    n_again = int(again.stdout.rsplit("units", 1)[1])
-    assert n_again == n_units - 2
-    assert (tmp_path / "ray.parquet").read_bytes() == expected
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """What a run asks of which scorer, and what the key of a stored number depends on."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ import pytest
 import torch
 
 import pairbank
+from made_items import made_item
 from pairbank.errors import ScoringError
 from pairbank.scoring import versions
 from pairbank.scoring.api.layout import ColumnKind, ScoreColumns
@@ -28,19 +28,8 @@ from pairbank.scoring.models.tokenizing import refuse_special_tokens
 from pairbank.scoring.run import store
 from pairbank.scoring.run.asking import Run
 from pairbank.scoring.run.store import StoredShards
-from prompt_files import BOTH_ORDERS
+from prompt_files import prompt_text
 from tiny_models import ARCHITECTURES, saved_model
-
-ENGLISH = [("The keys are here.", "The keys is here."), ("She saw him.", "She saw he.")]
-CHINESE = [("他来了。", "来他了。"), ("书在这里。", "在书这里。")]
-CHOICE = (
-    BOTH_ORDERS.replace("mine", "choice")
-    + """\
-readout = "generation"
-pattern = '\\b[AB]\\b'
-max_new_tokens = 3
-"""
-)
 
 
 @pytest.fixture(scope="module")
@@ -50,42 +39,24 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CausalScorer:
     return loaded
 
 
-def corpus(folder: Path, pairs: list[tuple[str, str]], language: str = "en") -> Any:  # noqa: ANN401 - a Dataset
-    path = folder / "mine.jsonl"
-    path.write_text("".join(json.dumps({"good": good, "bad": bad}) + "\n" for good, bad in pairs))
-    return pairbank.load_corpus(path, language=language)
-
-
 def test_word_edges_are_read_and_answers_written_in_one_run(model: CausalScorer, tmp_path: Path) -> None:
-    (tmp_path / "choice.toml").write_text(CHOICE)
-    items = corpus(tmp_path, ENGLISH)
+    text = prompt_text("choice", readout="generation", pattern=r"\b[AB]\b", max_new_tokens=3)
+    (tmp_path / "choice.toml").write_text(text)
+    items = pairbank.load_corpus([("The keys are here.", "The keys is here."), ("She saw him.", "She saw he.")])
     scored = pairbank.score(items, model, methods=["direct_wb", "choice"], prompts=[tmp_path / "choice.toml"])
     assert np.isfinite(scored["direct_wb_delta"][:]).all()
     assert all(len(texts) == 2 for texts in scored["choice_texts"][:])
 
 
-def test_word_edges_of_a_language_without_spaces_are_not_asked_and_null(model: CausalScorer, tmp_path: Path) -> None:
-    scored = pairbank.score(corpus(tmp_path, CHINESE, "zh"), model, methods=["direct_wb"])
-    assert scored["direct_wb_delta"][:] == [None, None]
-
-
-def test_word_edges_of_over_long_items_are_nan(model: CausalScorer, tmp_path: Path) -> None:
+def test_word_edges_of_over_long_items_are_nan(model: CausalScorer) -> None:
     long = "word " * 700
-    items = corpus(tmp_path, [(f"{long}ends.", f"{long}end.")])
+    items = pairbank.load_corpus([(f"{long}ends.", f"{long}end.")])
     scored = pairbank.score(items, model, methods=["direct_wb"], over_length="nan")
     assert np.isnan(scored["direct_wb_delta"][0])
     assert scored["direct_wb_flags"][0] == ["over_length"]
 
 
-ROW = {
-    "item_id": "mine/1",
-    "language": "en",
-    "task": "sentence_pair",
-    "context_good": "",
-    "target_good": "The keys are here.",
-    "context_bad": "",
-    "target_bad": "The keys is here.",
-}
+ROW = made_item("mine/1", "The keys are here.", "The keys is here.").row()
 KEY = "d86a025919f10d0430ebbb9d66ab026296352260a5c3f592766d1ab83c4dca0e"
 """Of that row's direct scores, with all versions at 1: what a user has in the store, whatever is edited since."""
 

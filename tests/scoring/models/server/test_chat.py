@@ -13,13 +13,13 @@ from pairbank.errors import ModelChangedError, ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.models.server.chat import IDENTITY_QUESTIONS, ChatScorer
-from prompt_files import BOTH_ORDERS
+from prompt_files import BOTH_ORDERS, FREE
 from served_models import Here, first_tokens, with_other_weights
 
 MODELS = ("llama", "qwen2", "opt")
 """Three tokenizers that have a chat template."""
-FREE = BOTH_ORDERS.replace("mine", "free") + 'readout = "generation"\npattern = "\\\\b[AB]\\\\b"\nmax_new_tokens = 4\n'
 Serve = Callable[..., CompletionsServer]
+PAIRS = [("The keys are here.", "The keys is here."), ("A dog barks.", "A dog bark.")]
 
 
 @pytest.fixture
@@ -32,11 +32,6 @@ def without_identity(server: CompletionsServer) -> list[dict[str, Any]]:
     return [body for body in server.log if body["messages"][-1]["content"] not in IDENTITY_QUESTIONS]
 
 
-def items(folder: Path) -> Any:  # noqa: ANN401 - a Dataset
-    (folder / "mine.csv").write_text("good,bad\nThe keys are here.,The keys is here.\nA dog barks.,A dog bark.\n")
-    return pairbank.load_corpus(folder / "mine.csv")
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_written_answers_come_from_the_users_question(name: str, serve: Serve, tmp_path: Path) -> None:
     (tmp_path / "free.toml").write_text(FREE)
@@ -45,12 +40,10 @@ def test_written_answers_come_from_the_users_question(name: str, serve: Serve, t
     assert isinstance(there, ChatScorer)
     assert there.info.measured == "top log-probabilities (told)"
     server.log.clear()
-    scored = pairbank.score(items(tmp_path), there, methods=["free"], prompts=[tmp_path / "free.toml"])
+    scored = pairbank.score(PAIRS, there, methods=["free"], prompts=[tmp_path / "free.toml"])
     assert all(len(texts) == 2 for texts in scored["free_texts"][:])
     assert {body["messages"][-1]["content"] for body in without_identity(server)} == {
-        f"A: {one} B: {other}"
-        for pair in (("The keys are here.", "The keys is here."), ("A dog barks.", "A dog bark."))
-        for one, other in (pair, pair[::-1])
+        f"A: {one} B: {other}" for pair in PAIRS for one, other in (pair, pair[::-1])
     }
 
 
@@ -77,11 +70,11 @@ def test_a_question_none_of_whose_options_is_told_has_no_score_and_the_run_goes_
 ) -> None:
     (tmp_path / "mine.toml").write_text(BOTH_ORDERS.replace('["A", "B"]', '["Antananarivo", "Bratislava"]'))
     there = pairbank.load_model(serve("llama").url, api="chat")
-    table = pairbank.score(items(tmp_path), there, methods=["mine@chat"], prompts=[tmp_path / "mine.toml"])
+    table = pairbank.score(PAIRS, there, methods=["mine@chat"], prompts=[tmp_path / "mine.toml"])
     assert all(math.isnan(value) for value in table["mine@chat_delta"])
     assert all(flags == ["top_logprobs", "outside_top"] for flags in table["mine@chat_flags"])
     assert table.signature["n_by_flag"]["mine@chat"] == {"top_logprobs": 2, "outside_top": 2}
-    assert "mine@chat" not in set(pairbank.report([table]).accuracy["method"])
+    assert "mine@chat" not in set(pairbank.report([table], n_resamples=10).accuracy["method"])
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -91,7 +84,7 @@ def test_draws_of_a_chat_have_a_temperature_and_a_seed_each(name: str, serve: Se
     there = pairbank.load_model(server.url, api="chat")
     server.log.clear()
     method = "free@3samples@t0.7"
-    scored = pairbank.score(items(tmp_path), there, methods=[method], prompts=[tmp_path / "free.toml"])
+    scored = pairbank.score(PAIRS, there, methods=[method], prompts=[tmp_path / "free.toml"])
     asked = without_identity(server)
     assert {body["temperature"] for body in asked} == {0.7}
     assert len({body["seed"] for body in asked}) == len(asked) == 2 * 2 * 3
@@ -102,14 +95,14 @@ def test_draws_of_a_chat_have_a_temperature_and_a_seed_each(name: str, serve: Se
 def test_direct_scores_and_apis_without_log_probabilities_are_refused(serve: Serve, tmp_path: Path) -> None:
     there = pairbank.load_model(serve("llama").url, api="chat")
     with pytest.raises(ScoringError, match=r"is behind a chat API, which gives no probability of a text"):
-        pairbank.score(items(tmp_path), there)
+        pairbank.score(PAIRS, there)
     (tmp_path / "mine.toml").write_text(BOTH_ORDERS)
     silent = pairbank.load_model(serve("qwen2", chat_logprobs=False).url, api="chat")
     assert silent.info.measured == "top log-probabilities (not told)"
     with pytest.raises(ScoringError, match="which tells no log-probabilities; ask for written answers"):
-        pairbank.score(items(tmp_path), silent, methods=["mine@chat"], prompts=[tmp_path / "mine.toml"])
+        pairbank.score(PAIRS, silent, methods=["mine@chat"], prompts=[tmp_path / "mine.toml"])
     (tmp_path / "free.toml").write_text(FREE)
-    written = pairbank.score(items(tmp_path), silent, methods=["free"], prompts=[tmp_path / "free.toml"])
+    written = pairbank.score(PAIRS, silent, methods=["free"], prompts=[tmp_path / "free.toml"])
     assert all(text is not None for texts in written["free_texts"][:] for text in texts)
 
 

@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
 import pairbank
 from completions_server import CompletionsServer, Fault
-from pairbank.cli import app
 from pairbank.errors import ModelLoadError
 from pairbank.scoring.methods.direct import Direct
 from pairbank.scoring.methods.prompted import Prompted
@@ -25,15 +23,6 @@ from served_models import Here, Serve
 
 NAMES = ("llama", "gpt2", "mistral")
 PASSING: Sequence[Fault] = ("429", "500", "503", "cut", "half", "garbled", "slow")
-STUDY = """
-title = "Mine"
-methods = ["direct", "meta_question_simple"]
-n_resamples = 20
-[[corpora]]
-name = "starter"
-subset = "minimal-pairs"
-limit = 1
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -46,19 +35,6 @@ def most_fail_twice(body: dict[str, Any], n_before: int) -> Fault | None:
     """Plan something for most questions, the first two times; what it is depends on the question alone."""
     chosen = zlib.crc32(json.dumps(body).encode()) % (len(PASSING) + 2)
     return PASSING[(chosen + n_before) % len(PASSING)] if n_before < 2 and chosen < len(PASSING) else None
-
-
-def run_of(
-    servers: Sequence[tuple[CompletionsServer, str]], folder: Path, bank: str
-) -> tuple[Result, dict[str, bytes]]:
-    """Run a study of models behind servers; return what the command did, and its tables of scores."""
-    (folder / "mine.toml").write_text(STUDY, encoding="utf-8")
-    lines = (f'[[models]]\nid = "{server.url}"\ntokenizer = "{tokenizer}"\n' for server, tokenizer in servers)
-    (folder / "models.toml").write_text("".join(lines), encoding="utf-8")
-    words = ["run", str(folder / "mine.toml"), "--models", str(folder / "models.toml"), "--out", str(folder / bank)]
-    done = CliRunner().invoke(app, words, catch_exceptions=False)
-    tables = (folder / bank / "scores" / "starter").glob("*.parquet")
-    return done, {path.name: path.read_bytes() for path in tables}
 
 
 @pytest.mark.ci
@@ -79,31 +55,6 @@ def test_a_server_that_fails_again_and_again_gives_the_bytes_of_a_calm_one(
     (calm, _), (result, server) = table("one"), table("another", fails=most_fail_twice)
     assert result == calm
     assert len(server.log) > 1.5 * len({json.dumps(body) for body in server.log})
-
-
-@pytest.mark.slow
-def test_a_server_killed_in_a_run_fails_alone_and_the_same_command_asks_the_rest(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What becomes of the scores alone is `test_a_server_killed_in_the_middle_costs_a_shard_and_no_more`."""
-    servers = [serve(name, name=f"org/{name}") for name in NAMES]
-    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "another"))
-    done, calm = run_of(servers, tmp_path, "calm")
-    assert done.exit_code == 0, done.output
-    monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / "cache"))
-    dead = servers[1][0]
-    n_undisturbed = len(dead.log)
-    dead.dies_after = n_undisturbed + n_undisturbed * 3 // 4
-    done, tables = run_of(servers, tmp_path, "bank")
-    assert done.exit_code == 1
-    assert f"{dead.url}: no answer to /completions after 6 tries" in " ".join(done.output.split())
-    assert len(tables) == 2
-    dead.__exit__()
-    again = serve("gpt2", name="org/gpt2", port=dead.port)
-    done, tables = run_of([servers[0], again, servers[2]], tmp_path, "bank")
-    assert done.exit_code == 0, done.output
-    assert tables == calm
-    assert 0 < len(again[0].log) < n_undisturbed
 
 
 @pytest.mark.ci

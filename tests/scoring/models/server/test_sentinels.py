@@ -63,10 +63,9 @@ def test_of_a_chat_that_reports_nothing_nothing_is_known(
 ) -> None:
     server, _ = serve("llama")
     (tmp_path / "mine.toml").write_text(BOTH_ORDERS)
-    (tmp_path / "mine.csv").write_text("good,bad\nThe keys are here.,The keys is here.\n")
     there: Any = pairbank.load_model(server.url, api="chat")
     there.identity = None
-    items = pairbank.load_corpus(tmp_path / "mine.csv")
+    items = pairbank.load_corpus([("The keys are here.", "The keys is here.")])
     scored: Any = None
     for sentinel in (*SENTINELS.values(), 0.0):
         server.alters = writes(sentinel, unless=lambda _value: False)
@@ -104,15 +103,13 @@ def test_of_a_chat_what_is_no_log_probability_is_an_error(wrong: Any, serve: Ser
         options(there, "A", "B")
 
 
-ITEMS = "good,bad\nThe red canoe is here.,That red canoes is here.\nA dog barks.,A dog bark.\n"
-
-
 @pytest.mark.parametrize(("name", "dialect"), [("gpt2", "vllm"), ("llama", "vllm-2025"), ("mistral", "echo")])
 def test_of_completions_a_text_with_a_token_that_is_not_reported_has_no_score(
     name: str, dialect: str, here: Here, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mine.csv").write_text(ITEMS)
-    items = pairbank.load_corpus(tmp_path / "mine.csv")
+    items = pairbank.load_corpus(
+        [("The red canoe is here.", "That red canoes is here."), ("A dog barks.", "A dog bark.")]
+    )
     expected = pairbank.score(items, here[name][1])
     server, tokenizer = serve(name, dialect=dialect)
     there = pairbank.load_model(server.url, tokenizer=tokenizer)

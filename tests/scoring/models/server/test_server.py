@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import pairbank
 from command_line import completed
 from completions_server import Fault
-from pairbank.cli import app
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.model import Ask
 from pairbank.scoring.api.requests import Request
@@ -21,11 +19,11 @@ from pairbank.scoring.methods.unigrams import count_unigrams
 from pairbank.scoring.models.generation import write
 from pairbank.scoring.models.server import client
 from pairbank.scoring.models.server.load import ServerScorer
-from prompt_files import BOTH_ORDERS
+from prompt_files import FREE, prompt_text
 from served_models import MODELS, Here, Serve
 
 if TYPE_CHECKING:
-    import datasets
+    pass
 
 ENGLISH = [
     ("The keys to the cabinet are on the table.", "The keys to the cabinet is on the table."),
@@ -35,20 +33,12 @@ ENGLISH = [
 CHINESE = [("他来了。", "来他了。"), ("书在这里。", "在书这里。")]
 KEY = "sk-very-secret-0123456789"
 METHODS = ["direct", "mean_logprob", "slor", "bayes_uniform", "pmi", "choice", "choice@2shot", "choice@chat", "free"]
-FREE = BOTH_ORDERS.replace("mine", "free") + 'readout = "generation"\npattern = "\\\\b[AB]\\\\b"\nmax_new_tokens = 4\n'
-
-
-def corpus(folder: Path, pairs: list[tuple[str, str]], language: str = "en") -> datasets.Dataset:
-    path = folder / "mine.jsonl"
-    path.write_text("".join(json.dumps({"good": good, "bad": bad}) + "\n" for good, bad in pairs))
-    return pairbank.load_corpus(path, language=language)
 
 
 def prompts(folder: Path) -> list[Path]:
-    files = {"choice.toml": BOTH_ORDERS.replace("mine", "choice"), "free.toml": FREE}
-    for name, text in files.items():
+    for name, text in (("choice.toml", prompt_text("choice")), ("free.toml", FREE)):
         (folder / name).write_text(text)
-    return [folder / name for name in files]
+    return [folder / "choice.toml", folder / "free.toml"]
 
 
 @pytest.mark.ci
@@ -58,7 +48,7 @@ def test_all_that_a_server_can_do_gives_our_own_numbers_and_texts(
     name: str, language: str, pairs: list[tuple[str, str]], here: Here, serve: Serve, tmp_path: Path
 ) -> None:
     server, tokenizer = serve(name)
-    items, own = corpus(tmp_path, pairs, language), here[name][1]
+    items, own = pairbank.load_corpus(pairs, language=language), here[name][1]
     methods = METHODS if own.info.prompt_format == "chat" else [m for m in METHODS if "@chat" not in m]
     if language == "zh":
         methods = [m for m in methods if "choice" not in m and m != "free"]
@@ -80,9 +70,9 @@ def test_all_that_a_server_can_do_gives_our_own_numbers_and_texts(
 
 
 @pytest.mark.parametrize("dialect", ["vllm-2025", "echo"])
-def test_older_servers_are_asked_sequence_by_sequence(dialect: str, here: Here, serve: Serve, tmp_path: Path) -> None:
+def test_older_servers_are_asked_sequence_by_sequence(dialect: str, here: Here, serve: Serve) -> None:
     server, tokenizer = serve("gpt2", dialect=dialect)
-    items = corpus(tmp_path, ENGLISH)
+    items = pairbank.load_corpus(ENGLISH)
     there = pairbank.load_model(server.url, tokenizer=tokenizer)
     expected, result = (pairbank.score(items, m)["direct_delta"][:] for m in (here["gpt2"][1], there))
     np.testing.assert_allclose(result, expected, atol=1e-4)
@@ -175,14 +165,12 @@ def test_nobody_there_is_one_line(monkeypatch: pytest.MonkeyPatch, here: Here) -
         pairbank.load_model("http://127.0.0.1:9/v1", tokenizer=str(here["gpt2"][0]))
 
 
-def test_an_answer_that_does_not_come_is_asked_for_again(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_answer_that_does_not_come_is_asked_for_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("completions_server.SLOW_S", 1.5)
     server, tokenizer = serve("gpt2")
     there = pairbank.load_model(server.url, tokenizer=tokenizer, timeout_s=1)
     server.faults.append("slow")
-    assert np.isfinite(pairbank.score(corpus(tmp_path, ENGLISH[:1]), there)["direct_delta"][:]).all()
+    assert np.isfinite(pairbank.score(ENGLISH[:1], there)["direct_delta"][:]).all()
 
 
 @pytest.mark.ci
@@ -200,14 +188,13 @@ def test_an_answer_that_is_none_is_asked_for_once_more_and_then_an_error(
     message: str,
     serve: Serve,
     here: Here,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv(client.KEY_VARIABLE, "sk-secret-777")
     server, tokenizer = serve("gpt2", key="sk-secret-777")
     there = pairbank.load_model(server.url, tokenizer=tokenizer)
-    items = corpus(tmp_path, ENGLISH)
+    items = pairbank.load_corpus(ENGLISH)
     server.fails = lambda _body, _n_before: fault
     with pytest.raises(ScoringError, match=message) as error:
         pairbank.score(items, there)
@@ -236,10 +223,10 @@ def test_the_timeout_doubles_with_every_try_that_ran_into_it(serve: Serve, monke
 
 @pytest.mark.ci
 def test_a_server_killed_in_the_middle_costs_a_shard_and_no_more(
-    serve: Serve, here: Here, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    serve: Serve, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pairbank.scoring.methods.direct.Direct.shard_items", 1)
-    items = corpus(tmp_path, ENGLISH)
+    items = pairbank.load_corpus(ENGLISH)
     server, tokenizer = serve("llama")
     first = pairbank.load_model(server.url, tokenizer=tokenizer)
     server.log.clear()
@@ -267,22 +254,22 @@ def test_as_many_questions_are_under_way_as_was_asked_for(serve: Serve) -> None:
     assert 1 < server.most_at_once <= 4
 
 
-def test_texts_over_the_servers_limit_are_an_error_or_nan(serve: Serve, tmp_path: Path) -> None:
+def test_texts_over_the_servers_limit_are_an_error_or_nan(serve: Serve) -> None:
     server, tokenizer = serve("llama", max_model_len=24)
     there = pairbank.load_model(server.url, tokenizer=tokenizer)
     n_fits = next(n for n in range(40) if len(there.encode([Request(context="", target="a b " * n + "c")])[0].ids) > 24)
     fits, over = "a b " * (n_fits - 1) + "c", "a b " * n_fits + "c"
     with pytest.raises(ScoringError, match="but served takes 23"):
-        pairbank.score(corpus(tmp_path, [(fits, over)]), there)
-    scored = pairbank.score(corpus(tmp_path, [(fits, over)]), there, over_length="nan")
+        pairbank.score([(fits, over)], there)
+    scored = pairbank.score([(fits, over)], there, over_length="nan")
     assert np.isfinite(scored["direct_good"][0])
     assert np.isnan(scored["direct_bad"][0])
 
 
-def test_what_only_a_model_here_can_do_says_so(serve: Serve, tmp_path: Path) -> None:
+def test_what_only_a_model_here_can_do_says_so(serve: Serve) -> None:
     server, tokenizer = serve("llama")
     there = pairbank.load_model(server.url, tokenizer=tokenizer)
-    items = corpus(tmp_path, ENGLISH)
+    items = pairbank.load_corpus(ENGLISH)
     with pytest.raises(ScoringError, match=r"direct_wb .*served is scored by the back end 'server-completions"):
         pairbank.score(items, there, methods=["direct_wb"])
     with pytest.raises(ScoringError, match=r"served .* has no hidden states to read"):
@@ -301,7 +288,7 @@ def test_a_key_is_sent_and_stands_nowhere(
     caplog.set_level("DEBUG")
     there = pairbank.load_model(server.url, tokenizer=tokenizer)
     assert isinstance(there, ServerScorer)
-    scored = pairbank.score(corpus(tmp_path, ENGLISH), there)
+    scored = pairbank.score(ENGLISH, there)
     scored.save(tmp_path / "out.parquet")
     assert KEY not in repr(there.client) + repr(scored.signature) + caplog.text
     files = [path for folder in (tmp_path, private_cache) for path in folder.rglob("*") if path.is_file()]
@@ -330,31 +317,6 @@ def test_written_answers_stop_where_ours_do(name: str, serve: Serve, here: Here)
     assert [(one.text, one.n_tokens) for one in result] == [(one.text, one.n_tokens) for one in expected]
     with pytest.raises(ScoringError, match="255 to write, but served takes 255"):
         write(there, asks[:1], max_new_tokens=255)
-
-
-@pytest.mark.slow
-def test_a_list_of_models_names_servers_and_a_run_scores_them(serve: Serve, here: Here, tmp_path: Path) -> None:
-    lines = []
-    for name in ("llama", "gpt2"):
-        server, tokenizer = serve(name, name=f"org/{name}")
-        lines += ["[[models]]", f'id = "{server.url}"', f'tokenizer = "{tokenizer}"', 'dtype = "float32"']
-    lines += ['name = "Second"', 'quantisation = "awq"']
-    lines += ["[[models]]", f'id = "{here["mistral"][0]}"']
-    (tmp_path / "models.toml").write_text("\n".join(lines), encoding="utf-8")
-    (tmp_path / "mine.toml").write_text(
-        'title = "Mine"\nmethods = ["direct"]\nn_resamples = 20\n'
-        '[[corpora]]\nname = "starter"\nsubset = "minimal-pairs"\nlimit = 1\n',
-        encoding="utf-8",
-    )
-    bank = tmp_path / "bank"
-    words = ["run", str(tmp_path / "mine.toml"), "--models", str(tmp_path / "models.toml"), "--out", str(bank)]
-    completed(words)
-    tables = [pairbank.read_scored(path) for path in (bank / "scores" / "starter").glob("*.parquet")]
-    result = {table.signature["model"]["name"]: table.signature["model"] for table in tables}
-    assert result.keys() == {"llama", "Second", "mistral"}
-    assert result["Second"]["stated"] == "dtype, quantisation, tokenizer"
-    again = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert again.output.count("nothing to compute, every number was in the store") == 3
 
 
 @pytest.mark.ci
