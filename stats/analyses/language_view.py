@@ -7,32 +7,32 @@ have one name (`data/phenomena.toml`). Languages are not ranked: corpora differ 
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib import resources
 
 import numpy as np
 import pandas as pd
 
-from pairbank.builders.languages import language_facts
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, groups, where
+from pairbank.stats.analyses.languages.items import LEAST_LANGUAGES, UNKNOWN, family, items_of, name, resource
 from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, areas, intervals, pages
 from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import is_reference, read_table, reference_names
+from pairbank.stats.scored_table.scored_table import is_reference, reference_names
 from pairbank.stats.wording import span, with_interval
 
 OTHER = "other"
 """What no corpus shares, or has no name."""
-UNKNOWN = "unknown"
-LEAST_LANGUAGES = 2
 PLACE = ["model", "method", "language", "phenomenon"]
+GROUPS = ("by", "group", "model", "method", "languages", "mean", "lowest", "highest")
 MOST_LANGUAGES = 56
 """Rows of a map: twelve inches."""
 MOST_COLUMNS = 18
@@ -47,7 +47,9 @@ MOST_COLUMNS = 18
 )
 def language_view(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return accuracies by language and phenomenon, languages in the order of families and resource classes."""
-    items = pd.concat([part for table in tables for part in _items(table)] or [pd.DataFrame(columns=["language"])])
+    parts = [x[x["is_choice"] & x["delta"].notna()] for table in tables for x in items_of(table)]
+    items = pd.concat(parts or [pd.DataFrame(columns=["language", "phenomenon"])])
+    items["phenomenon"] = items["phenomenon"].map(aligned)
     if items["language"].nunique() < LEAST_LANGUAGES:
         raise BankError(
             f"{items['language'].nunique()} language(s) with scored choices; expected {LEAST_LANGUAGES} or more: run "
@@ -55,12 +57,16 @@ def language_view(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         )
     tags = languages_in_order(sorted(set(items["language"])))
     by_phenomenon, whole = _accuracies(items, PLACE), _accuracies(items, PLACE[:3])
-    languages, of_groups = _languages(items, whole, tags), _groups(whole)
-    models = list(dict.fromkeys(items["model"]))
+    of_groups, models = _groups(whole), list(dict.fromkeys(items["model"]))
     keys = pd.MultiIndex.from_frame(items[["corpus", "item_id"]])
     direct = is_reference(items).to_numpy(dtype=np.bool_)
     return Result(
-        tables={"languages": languages, "groups": of_groups, "phenomena": by_phenomenon, "accuracy": whole},
+        tables={
+            "languages": _languages(items, whole, tags),
+            "groups": of_groups,
+            "phenomena": by_phenomenon,
+            "accuracy": whole,
+        },
         charts=[
             *_charts_of_models(whole, tags, models),
             *_charts_of_groups(of_groups, models),
@@ -84,7 +90,7 @@ def aligned(phenomenon: str | None) -> str:
     >>> [aligned(name) for name in ("NPI licensing", "npi_licensing", "SV-#", "filler-gap_dependencies", "BA", None)]
     ['negation, NPIs', 'negation, NPIs', 'verb agreement', 'fillers, islands', 'other', 'other']
     """
-    if phenomenon is None:
+    if pd.isna(phenomenon):
         return OTHER
     text = " ".join(re.findall(r"\w+", phenomenon.lower().replace("_", " ")))
     for shared, names in shared_names().items():
@@ -105,44 +111,6 @@ def languages_in_order(tags: Sequence[str]) -> list[str]:
     return sorted(tags, key=lambda tag: (family(tag) == UNKNOWN, family(tag), -resource(tag), tag))
 
 
-def family(tag: str) -> str:
-    """Return the family of a language, `unknown` where the list does not have it.
-
-    >>> family("fr-CA"), family("xx")
-    ('Indo-European, Romance', 'unknown')
-    """
-    facts = language_facts().get(tag.partition("-")[0])
-    return facts.family if facts else UNKNOWN
-
-
-def resource(tag: str) -> int:
-    """Return the class of a language; -1 where it has none."""
-    facts = language_facts().get(tag.partition("-")[0])
-    return facts.resource if facts is not None and facts.resource is not None else -1
-
-
-def _items(table: ScoredFrame) -> Iterator[pd.DataFrame]:
-    """Yield the differences of each method, with where each item belongs."""
-    read = read_table(table).choices
-    frame = read.frame
-    for layout in read.layouts:
-        delta = read.delta(layout.method)
-        known = ~np.isnan(delta)
-        if known.any():
-            names = [None if pd.isna(name) else str(name) for name in frame["phenomenon"][known]]
-            yield pd.DataFrame(
-                {
-                    "model": table.model,
-                    "method": layout.method,
-                    "language": frame["language"].to_numpy(dtype=object)[known],
-                    "phenomenon": [aligned(name) for name in names],
-                    "corpus": table.corpus,
-                    "item_id": frame["item_id"].to_numpy(dtype=object)[known],
-                    "delta": delta[known],
-                }
-            )
-
-
 def _accuracies(items: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     rows = Rows()
     for key, part in items.groupby(by, sort=True):
@@ -157,12 +125,11 @@ def _languages(items: pd.DataFrame, whole: pd.DataFrame, tags: Sequence[str]) ->
     rows, n_models = Rows(), items["model"].nunique()
     for tag in tags:
         of_items, of_language = where(items, language=tag), where(whole, language=tag)
-        facts = language_facts().get(tag.partition("-")[0])
         prompted = of_language[~is_reference(of_language)]
         rows.append(
             {
                 "language": tag,
-                "name": facts.name if facts else "",
+                "name": name(tag),
                 "family": family(tag),
                 "resource class": resource(tag) if resource(tag) >= 0 else None,
                 "phenomena": of_items["phenomenon"].nunique(),
@@ -183,17 +150,16 @@ def _range(rows: pd.DataFrame) -> str:
 
 def _groups(whole: pd.DataFrame) -> pd.DataFrame:
     """Return means over languages, a language counting one, by family and by resource class."""
-    rows = Rows()
-    known = whole.assign(
-        family=[family(tag) for tag in whole["language"]],
-        resource=[str(resource(tag)) if resource(tag) >= 0 else UNKNOWN for tag in whole["language"]],
-    )
-    for by in ("resource", "family"):
-        for (model, method, group), part in known.groupby(["model", "method", by], sort=True):
-            spread = {"lowest": part["value"].min(), "highest": part["value"].max()}
-            place = {"by": by, "group": group, "model": model, "method": method}
-            rows.append(place | {"languages": len(part), "mean": part["value"].mean()} | spread)
-    return pd.DataFrame(rows)
+    columns = {"resource": whole["language"].map(resource).astype(str).replace("-1", UNKNOWN)}
+    columns["family"] = whole["language"].map(family)
+    parts = [
+        whole.groupby(["model", "method", group.rename("group")], sort=True)["value"]
+        .agg(languages="size", mean=lambda values: values.mean(), lowest="min", highest="max")
+        .reset_index()
+        .assign(by=by)
+        for by, group in columns.items()
+    ]
+    return pd.concat(parts, ignore_index=True)[[*GROUPS]]
 
 
 def language_pages(tags: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -224,56 +190,46 @@ def _charts_of_models(whole: pd.DataFrame, tags: Sequence[str], models: Sequence
     for block in [methods] if fit else [[method] for method in methods]:
         for page, some_models in pages(models, MOST_COLUMNS):
             shown = whole[whole["method"].isin(block) & whole["model"].isin(some_models)]
-            of = list(zip(shown["method"], shown["model"], strict=True))
-            shown = shown.assign(column=pd.Series(of, index=shown.index, dtype=object))
-            columns = [(method, model) for method in block for model in some_models]
-            name = " ".join(["models", *([] if fit else block), *([str(page)] if page > 1 else [])])
-            yield from _maps(name, "by_model", shown, tags, columns)
+            file = " ".join(["models", *([] if fit else block), *([str(page)] if page > 1 else [])])
+            yield from _maps(file, "by_model", shown, tags, {"method": block, "model": some_models})
 
 
 def _charts_of_phenomena(by_phenomenon: pd.DataFrame, tags: Sequence[str], models: Sequence[str]) -> Iterator[Chart]:
     """Yield languages x phenomena by probability, a figure per model."""
-    columns = [name for name in (*shared_names(), OTHER) if name in set(by_phenomenon["phenomenon"])]
     for model in models:
-        shown = where(by_phenomenon[is_reference(by_phenomenon)], model=model)
+        shown = where(by_phenomenon[is_reference(by_phenomenon)], model=model).assign(block="")
         title = f"{model}, {reference_names(shown).replace('`', '')}"
-        shown = shown.assign(column=shown["phenomenon"])
+        columns = {"block": [""], "phenomenon": [*shared_names(), OTHER]}
         yield from _maps(f"{model} {DIRECT}", "by_phenomenon", shown, tags, columns, title=title)
 
 
 def _maps(
-    name: str,
+    file: str,
     caption: str,
     rows: pd.DataFrame,
     tags: Sequence[str],
-    columns: Sequence[str] | Sequence[tuple[str, str]],
+    columns: Mapping[str, Sequence[str]],
     *,
     title: str = "",
 ) -> Iterator[Chart]:
-    """Yield maps of as many languages as fit; columns that are pairs are in blocks by their first."""
-    known = set(rows["language"])
-    for nth, some in language_pages([tag for tag in tags if tag in known]):
+    """Yield maps of as many languages as fit; the first of two columns makes blocks of the second."""
+    for nth, some in language_pages([tag for tag in tags if tag in set(rows["language"])]):
         shown = rows[rows["language"].isin(some)]
-        kept = [column for column in columns if column in set(shown["column"])]
-        labels = [column[1] if isinstance(column, tuple) else column for column in kept]
-        facts = [language_facts().get(tag.partition("-")[0]) for tag in some]
-        names = [f"{known.name} ({tag})" if known else tag for tag, known in zip(some, facts, strict=True)]
-        classes = [resource(tag) if resource(tag) >= 0 else "–" for tag in some]
-        index = [f"{name} {rank}" for name, rank in zip(names, classes, strict=True)]
-        by_column = shown.set_index(["language", "column"])
-        values, n = (
-            pd.DataFrame([[by.get((tag, column), np.nan) for column in kept] for tag in some], index, labels, "float64")
-            for by in (by_column["value"].to_dict(), by_column["n"].to_dict())
-        )
+        values, n = (shown.pivot(index="language", columns=[*columns], values=cell) for cell in ("value", "n"))
+        order = [key for key in itertools.product(*columns.values()) if key in values]
+        index = [f"{name(tag)} ({tag})" if name(tag) else tag for tag in some]
+        index = [f"{x} {resource(tag) if resource(tag) >= 0 else '–'}" for x, tag in zip(index, some, strict=True)]
+        labels = [label for _, label in order]
+        values, n = (x.reindex(index=some, columns=order).set_axis(index).set_axis(labels, axis=1) for x in (values, n))
         yield Chart(
-            name=f"{name} {nth}".strip(),
+            name=f"{file} {nth}".strip(),
             caption=caption,
             draw=partial(
                 grouped_map,
                 values,
                 n,
                 row_groups=[family(tag) for tag in some],
-                column_groups=[column[0] for column in kept if isinstance(column, tuple)],
+                column_groups=[block for block, _ in order if block],
                 value_label="accuracy",
                 title=title,
             ),
@@ -283,27 +239,23 @@ def _maps(
 
 def _charts_of_groups(of_groups: pd.DataFrame, models: Sequence[str]) -> Iterator[Chart]:
     """Yield means over the languages of each resource class and family: a line per model, or a mark where many."""
-    direct = of_groups[is_reference(of_groups)]
+    direct = of_groups[is_reference(of_groups)].rename(columns={"mean": "value", "lowest": "low", "highest": "high"})
+    direct = direct.sort_values("model", key=lambda names: names.map(list(models).index), kind="stable")
+    few, x_label = len(models) <= MOST_SERIES, "accuracy by log P, mean over languages"
     for group in groups(direct, "by"):
-        by, rows = group.key[0], group.frame
-        if rows["group"].nunique() < 2:
-            continue
-        ordered = rows.sort_values("group", ascending=by == "family", kind="stable")
-        ordered = ordered.sort_values("group", key=lambda names: names == UNKNOWN, kind="stable")
-        is_class = ordered["group"].str.isdigit() & (by == "resource")
-        most = ordered.groupby("group")["languages"].transform("max")
-        labels = ("class " + ordered["group"]).where(is_class, ordered["group"]) + " (" + most.astype(str) + ")"
-        shown = ordered.assign(value=ordered["mean"], low=ordered["lowest"], high=ordered["highest"], row=labels)
-        shown = shown.sort_values("model", key=lambda names: names.map(list(models).index), kind="stable")
-        for page, some in pages(list(labels.unique()), MOST_LINES):
-            of_page = shown[shown["row"].isin(some)]
-            of_page = of_page.assign(place=of_page["row"].map(some.index)).sort_values("place", kind="stable")
-            x_label, few = "accuracy by log P, mean over languages", len(models) <= MOST_SERIES
+        (by,), most = group.key, group.frame.groupby("group")["languages"].max()
+        order = sorted(most.index, key=lambda key: (key == UNKNOWN, -int(key) if key.isdigit() else 0, key))
+        labels = {key: f"{'class ' if key.isdigit() else ''}{key} ({most[key]})" for key in order}
+        for page, some in pages(order, MOST_LINES) if len(order) > 1 else ():
+            shown = group.frame[group.frame["group"].isin(some)]
+            shown = shown.sort_values("group", key=lambda names: names.map(order.index), kind="stable")
+            shown = shown.assign(row=shown["group"].map(labels))
+            draw = partial(areas, shown.assign(corpus=shown["row"]), x_label=x_label)
+            if few:
+                draw = partial(intervals, shown, rows="row", series="model", x_label=x_label, chance=0.5)
             yield Chart(
                 name=f"{by} {page}" if page > 1 else str(by),
                 caption="by_group",
-                draw=partial(intervals, of_page, rows="row", series="model", x_label=x_label, chance=0.5)
-                if few
-                else partial(areas, of_page.assign(corpus=of_page["row"]), x_label=x_label),
+                draw=draw,
                 values={"by": by, "few": few, "reference": reference_names(direct)},
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.form import Result, Rows, analysis, groups, records, typed, where
+from pairbank.stats.analyses.form import Group, Result, Rows, analysis, groups, records, typed, where
 from pairbank.stats.analyses.languages.figures import (
     FEWEST,
     NEURO,
@@ -20,16 +20,16 @@ from pairbank.stats.analyses.languages.figures import (
     language_charts,
     methods_in_order,
 )
+from pairbank.stats.analyses.languages.items import LEAST_LANGUAGES, items_of
 from pairbank.stats.analyses.languages.statistics import (
     ALPHA,
     BEST_LAYER,
     ENGLISH,
+    MOST_EXACT,
     N_PERMUTATIONS,
     ORDER,
     RANDOM,
-    PairCredits,
     complexity_correlations,
-    drew,
     english_minus_others,
     languages_differ,
     method_correlations,
@@ -40,10 +40,9 @@ from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.scored_table import SummaryRow, long_table, read_table
+from pairbank.stats.scored_table.scored_table import SummaryRow, long_table
 from pairbank.stats.wording import number, p_value
 
-LEAST_LANGUAGES = 2
 MOST_ROWS = 25
 """Of the first table; of more, a row per model."""
 MOST_NAMED = 12
@@ -81,8 +80,10 @@ def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
     types = {tag: facts.typology for tag, facts in typology().items()}
     means, of_layers = typology_means(cells, types), long_table(layers, PLACE)
     complexity = complexity_correlations(cells, of_layers[of_layers["value"].notna()], types, seed=context.seed)
-    credit = _credits(pairs)
-    differ = [{"model": model, "method": method} | languages_differ(x) for (model, method), x in credit.items()]
+    scored = pairs[pairs["is_choice"].astype(bool)].dropna(subset="delta")
+    scored = scored.assign(credit=(signs(scored["delta"].to_numpy(dtype=np.float64)) + 1) / 2)
+    credit = groups(scored, "model", "method")
+    differ = [dict(zip(("model", "method"), x.key, strict=True)) | languages_differ(x.frame) for x in credit]
     varies = pd.DataFrame(differ, columns=["model", "method", "F", "p", "n_languages"])
     of_controls = long_table(controls, PLACE)
     tags = in_order(list(cells["language"]), PAPER_ORDER)
@@ -107,7 +108,7 @@ def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "cells": cells,
             "tags": tags,
             "methods": methods_in_order(list(cells["method"])),
-            "drew": drew(complexity),
+            "drew": (complexity["p"].notna() & (complexity["n_languages"] > MOST_EXACT)).any(),
             "ALPHA": ALPHA,
             "FEWEST": FEWEST,
             "N_PERMUTATIONS": N_PERMUTATIONS,
@@ -152,15 +153,15 @@ def _rho(complexity: pd.DataFrame) -> str:
 
 
 def contrasts(
-    credit: Mapping[tuple[Any, ...], PairCredits],
+    credit: Sequence[Group],
     cells: pd.DataFrame,
-    of_pairs: Callable[[PairCredits], dict[str, Any]],
+    of_pairs: Callable[[pd.DataFrame], dict[str, Any]],
     *,
     over: str,
     first: str,
 ) -> pd.DataFrame:
     """Return a difference of accuracies per model and method with its interval; of F1, which has none, as well."""
-    rows = [{"model": model, "method": method} | of_pairs(x) for (model, method), x in credit.items()]
+    rows = [dict(zip(("model", "method"), x.key, strict=True)) | of_pairs(x.frame) for x in credit]
     other = "language" if over == "negative_type" else "negative_type"
     for group in groups(where(cells, metric="f1"), "model"):
         wide = group.frame.pivot_table(index=other, columns=over, values="value", sort=False)
@@ -180,29 +181,11 @@ def _pairs(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
     """Return every pair by every method, delta NaN where it has none; pairs of one property go together."""
     parts = [pd.DataFrame(columns=[*KEYS, "negative_type", "cluster", "delta", "is_choice"])]
     for nth, table in enumerate(tables):
-        if "negative_type" not in table.column_names:
-            continue
-        read = read_table(table)
-        known = read.rows(~read.has_value("phenomenon", INHERITANCE))
-        names = [name for name in ("property", "target_good", "item_id") if name in known.frame.columns]
-        cluster = known.frame[names].astype(object).bfill(axis=1).iloc[:, 0].astype(str)
-        frame = known.frame[["language", "negative_type"]].astype(str).assign(cluster=cluster)
-        frame = frame.assign(table=nth, model=table.model, corpus=table.corpus, is_choice=known.is_choice)
-        parts += [frame.assign(method=x.method, delta=known.delta(x.method)) for x in known.layouts]
+        for items in items_of(table) if "negative_type" in table.column_names else ():
+            known = items[items["phenomenon"] != INHERITANCE]
+            cluster = known[["property", "target_good", "item_id"]].bfill(axis=1).iloc[:, 0].astype(str)
+            parts.append(known.assign(table=nth, cluster=cluster).astype({"language": str, "negative_type": str}))
     return pd.concat(parts[1:] or parts, ignore_index=True)
-
-
-def _credits(pairs: pd.DataFrame) -> dict[tuple[Any, ...], PairCredits]:
-    """Return what each pair counts by model and method, over corpora."""
-    return {
-        group.key: PairCredits(
-            credit=(signs(group.frame["delta"].to_numpy(dtype=np.float64)) + 1) / 2,
-            language=group.frame["language"].to_numpy(dtype=object),
-            kind=group.frame["negative_type"].to_numpy(dtype=object),
-            cluster=group.frame["cluster"].to_numpy(dtype=object),
-        )
-        for group in groups(pairs[pairs["is_choice"].astype(bool)].dropna(subset="delta"), "model", "method")
-    }
 
 
 def _rows(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -210,33 +193,23 @@ def _rows(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
     n_rows = pairs.groupby([*KEYS, "negative_type"])["delta"].count()
     for group in groups(pairs[pairs["is_choice"].astype(bool)], *KEYS):
         _, model, corpus, method, language = group.key
-        for kind in groups(group.frame, "negative_type"):
-            delta = kind.frame["delta"].dropna().to_numpy(dtype=np.float64)
-            if not delta.size:
-                continue
-            place = SummaryRow(
-                model=model,
-                corpus=corpus,
-                group_by="language, negative_type",
-                group=f"{language}, {kind.key[0]}",
-                method=method,
-                metric="accuracy",
-            )
-            row = place.row(accuracy(delta), n_rows=int(n_rows[(*group.key, *kind.key)]))
-            yield row | {"language": language, "negative_type": kind.key[0]}
+        names = {"model": model, "corpus": corpus, "method": method, "metric": "accuracy"}
+        for kind, deltas in group.frame.groupby("negative_type", sort=False)["delta"]:
+            if deltas.notna().any():
+                place = SummaryRow(**names, group_by="language, negative_type", group=f"{language}, {kind}")
+                row = place.row(accuracy(deltas.dropna()), n_rows=int(n_rows[(*group.key, kind)]))
+                yield row | {"language": language, "negative_type": kind}
 
 
 def unasked_rows(table: ScoredFrame) -> Iterator[dict[str, Any]]:
     """Yield how many items of each language a method could not be asked of, for want of what its question needs."""
     if "negative_type" not in table.column_names:
         return
-    frame = table.frame
+    frame = table.frame.reset_index(drop=True)
     kept = frame[frame["phenomenon"] != INHERITANCE] if "phenomenon" in frame else frame
     for layout in table.layouts:
-        name = f"{layout.method}_flags"
-        if layout.is_prompted and name in kept.columns:
-            lists = (flags if isinstance(flags, list | tuple | np.ndarray) else () for flags in kept[name])
-            lacks = pd.Series([any(str(x).startswith("missing:") for x in flags) for flags in lists], kept.index, bool)
+        if layout.is_prompted and (name := f"{layout.method}_flags") in kept.columns:
+            lacks = kept[name].explode().astype(str).str.startswith("missing:").groupby(level=0).any()
             for language, rows in lacks.groupby(kept["language"], sort=True):
                 counts = (table.model, layout.method, str(language), len(rows), int(rows.sum()))
                 yield dict(zip(UNASKED, counts, strict=True))

@@ -14,15 +14,14 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
-from pairbank.stats.analyses.form import Rows, typed
+from pairbank.stats.analyses.form import Rows, groups, typed
 from pairbank.stats.analyses.form import cells as cells_of
 from pairbank.stats.estimates.bootstrap import freedom, standard_error
 from pairbank.stats.estimates.estimate import Estimate, paired_vectors
@@ -126,20 +125,7 @@ def method_correlations(cells: pd.DataFrame) -> pd.DataFrame:
     return typed(rows, CORRELATION)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairCredits:
-    """Pairs of one model and method: what each counts, and where it belongs; all of shape (pairs,)."""
-
-    credit: FloatArray
-    """1 for a right choice, 0 for a wrong one, 0.5 for a tie."""
-    language: NDArray[np.object_]
-    kind: NDArray[np.object_]
-    cluster: NDArray[np.object_]
-    """What pairs of one language may have in common: the property."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Mean:
+class _Mean(NamedTuple):
     """A weighted sum of the accuracies with each kind of wrong concept in one language."""
 
     value: float
@@ -149,8 +135,11 @@ class _Mean:
     n: int
 
 
-def random_minus_subtle(pairs: PairCredits) -> dict[str, Any]:
+def random_minus_subtle(pairs: pd.DataFrame) -> dict[str, Any]:
     """Return how much more accurate a method is with random wrong concepts than with subtle ones.
+
+    Of each pair: its `credit` (1 for a right choice, 0.5 for a tie), `language`, `negative_type`, and as `cluster` the
+    property, which pairs of one language may have in common.
 
     In each language: accuracy with random concepts minus the mean of the accuracies with each subtle kind, with a
     standard error that keeps pairs of one property together. Then the unweighted mean over languages. Its standard
@@ -158,31 +147,30 @@ def random_minus_subtle(pairs: PairCredits) -> dict[str, Any]:
     so that they say little that is new.
     """
     means = []
-    for language in pd.unique(pairs.language):
-        kinds = pd.unique(pairs.kind[pairs.language == language])
+    for language in groups(pairs, "language"):
+        kinds = language.frame["negative_type"].unique()
         if RANDOM in kinds and len(kinds) > 1:
-            means.append(_mean(pairs, language, {k: 1 if k == RANDOM else -1 / (len(kinds) - 1) for k in kinds}))
+            means.append(_mean(language.frame, {k: 1 if k == RANDOM else -1 / (len(kinds) - 1) for k in kinds}))
     value = float(np.mean([mean.value for mean in means])) if means else math.nan
     counts = {"n_languages": len(means), "n_higher": sum(mean.value > 0 for mean in means)}
     reason = None if means else f"no language has pairs of the kind {RANDOM} and of another"
     return _with_bounds(value, [means]) | counts | {"reason": reason}
 
 
-def english_minus_others(pairs: PairCredits) -> dict[str, Any]:
+def english_minus_others(pairs: pd.DataFrame) -> dict[str, Any]:
     """Return how much more accurate a method is in English than in the others, of which each counts the same.
 
     A language's accuracy is the mean of those with each kind. The standard error of the others' mean is the mean of
     theirs, as in `random_minus_subtle`; English has pairs of its own.
 
-    >>> pairs = PairCredits(credit=np.array([1.0, 1, 0, 1, 0, 0]), language=np.array(list("aaabbb"), dtype=object),
-    ...                 kind=np.array(["random"] * 6, dtype=object), cluster=np.array(list("pqrpqr"), dtype=object))
+    >>> pairs = pd.DataFrame({"credit": [1, 0], "language": ["fr", "de"], "negative_type": "random", "cluster": "p"})
     >>> english_minus_others(pairs)["reason"]
     'English and another language are needed'
     """
     means = {}
-    for language in pd.unique(pairs.language):
-        kinds = pd.unique(pairs.kind[pairs.language == language])
-        means[language] = _mean(pairs, language, dict.fromkeys(kinds, 1 / len(kinds)))
+    for language in groups(pairs, "language"):
+        kinds = language.frame["negative_type"].unique()
+        means[language.key[0]] = _mean(language.frame, dict.fromkeys(kinds, 1 / len(kinds)))
     english = means.pop(ENGLISH, None)
     if english is None or not means:
         return _with_bounds(math.nan, []) | {"n_languages": 0, "reason": "English and another language are needed"}
@@ -203,21 +191,20 @@ def _with_bounds(value: float, parts: Sequence[Sequence[_Mean]]) -> dict[str, An
     return {"value": value, "low": value - half, "high": value + half, "n": sum(mean.n for mean in means)}
 
 
-def _mean(pairs: PairCredits, language: str, weights: Mapping[str, float]) -> _Mean:
-    current = pairs.language == language
-    credit, kind = pairs.credit[current], pairs.kind[current]
+def _mean(pairs: pd.DataFrame, weights: Mapping[str, float]) -> _Mean:
+    credit, kind = pairs["credit"].to_numpy(dtype=np.float64), pairs["negative_type"].to_numpy(dtype=object)
     shifts, value = np.zeros(len(credit)), 0.0
     for name, weight in weights.items():
         of_kind = kind == name
         mean = credit[of_kind].mean()
         value += weight * float(mean)
         shifts[of_kind] = weight * (credit[of_kind] - mean) * len(credit) / of_kind.sum()
-    codes = pd.factorize(pairs.cluster[current])[0]
+    codes = pd.factorize(pairs["cluster"])[0]
     error, degrees = (standard_error(shifts, codes), freedom(codes)) if codes.any() else (math.inf, 1.0)
     return _Mean(value=value, error=error, freedom=degrees, n=len(credit))
 
 
-def languages_differ(pairs: PairCredits) -> dict[str, Any]:
+def languages_differ(pairs: pd.DataFrame) -> dict[str, Any]:
     """Return whether a method's accuracy differs between languages by more than properties differ within them.
 
     A one-way analysis of variance; units are the properties of a language, each with the mean over its pairs. Languages
@@ -225,8 +212,7 @@ def languages_differ(pairs: PairCredits) -> dict[str, Any]:
     """
     from scipy.stats import f as f_distribution
 
-    frame = pd.DataFrame({"credit": pairs.credit, "language": pairs.language, "cluster": pairs.cluster})
-    units = frame.groupby(["language", "cluster"], sort=False)["credit"].mean()
+    units = pairs.groupby(["language", "cluster"], sort=False)["credit"].mean()
     by_language = units.groupby("language", sort=False)
     sizes, means = by_language.size().to_numpy(), by_language.mean().to_numpy()
     between, within = len(sizes) - 1, int(sizes.sum()) - len(sizes)
@@ -271,11 +257,6 @@ def _row(part: pd.DataFrame, typology: Mapping[str, str | None], *, seed: int) -
     if len(set(rank)) < 2 or np.ptp(scores) == 0:
         return row | {"reason": "the languages are of one type, or their scores all the same"}
     return row | permuted_rho(rank, scores, rng=np.random.default_rng(seed))
-
-
-def drew(rows: pd.DataFrame) -> bool:
-    """Return whether permutations were drawn for these rows: where there were too many languages to count all."""
-    return bool((rows["p"].notna() & (rows["n_languages"] > MOST_EXACT)).any())
 
 
 def permuted_rho(x: ArrayLike, y: ArrayLike, *, rng: np.random.Generator) -> dict[str, float]:

@@ -17,7 +17,6 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.languages.section import languages as section
 from pairbank.stats.analyses.languages.statistics import (
-    PairCredits,
     english_minus_others,
     languages_differ,
     leave_one_out,
@@ -316,7 +315,7 @@ def outcomes(
     own_properties: bool = False,
     sizes: Sequence[int] = (3,) * 20,
     lead: float = 0.0,
-) -> PairCredits:
+) -> pd.DataFrame:
     """Return pairs of ten languages, which share most of their outcomes, and of properties with levels of their own.
 
     `gain` is how much easier random concepts are, `spread` the standard deviation of languages, `lead` how much easier
@@ -340,11 +339,13 @@ def outcomes(
             logits, common = levels()
         p = 1 / (1 + np.exp(-(logits + shift + lead * (language == "en"))))
         parts.append(np.where(rng.random(p.shape) < shared, common, rng.random(p.shape)) < p)
-    return PairCredits(
-        credit=np.concatenate(parts).astype(float),
-        language=np.repeat(np.array(languages, dtype=object), len(kinds)),
-        kind=np.tile(kinds, 10),
-        cluster=np.tile(cluster.astype(object), 10),
+    return pd.DataFrame(
+        {
+            "credit": np.concatenate(parts).astype(float),
+            "language": np.repeat(np.array(languages, dtype=object), len(kinds)),
+            "negative_type": np.tile(kinds, 10),
+            "cluster": np.tile(cluster.astype(object), 10),
+        }
     )
 
 
@@ -369,8 +370,8 @@ def test_kinds_that_are_alike_are_seldom_said_to_differ_where_languages_share_th
         pairs = outcomes(rng, gain=0.0)
         row = random_minus_subtle(pairs)
         result.append(not row["low"] <= 0 <= row["high"])
-        frame = pd.DataFrame({"x": pairs.credit, "language": pairs.language, "random": pairs.kind == "random"})
-        wide = frame.groupby(["language", "random"])["x"].mean().unstack()
+        frame = pairs.assign(random=pairs["negative_type"] == "random")
+        wide = frame.groupby(["language", "random"])["credit"].mean().unstack()
         over_languages.append(bool(stats.ttest_1samp((wide[True] - wide[False]).to_numpy(), 0).pvalue < 0.05))
     assert np.mean(result) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
     assert np.mean(over_languages) > 0.3
@@ -388,8 +389,8 @@ def test_equal_languages_are_seldom_said_to_differ_whether_they_share_items_or_n
         for _ in range(200):
             pairs = outcomes(rng, gain=0.6, own_properties=own_properties)
             over_properties.append(languages_differ(pairs)["p"] < 0.05)
-            right = pairs.credit.reshape(10, -1).sum(axis=1)
-            counts = np.stack([right, pairs.credit.size / 10 - right])
+            right = pairs["credit"].to_numpy().reshape(10, -1).sum(axis=1)
+            counts = np.stack([right, len(pairs) / 10 - right])
             over_pairs.append(stats.chi2_contingency(counts).pvalue < 0.05)
         assert np.mean(over_properties) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
     assert np.mean(over_pairs) > 0.5
@@ -399,8 +400,7 @@ def test_equal_languages_are_seldom_said_to_differ_whether_they_share_items_or_n
 
 def test_differences_between_languages_are_tested_over_properties_and_corrected() -> None:
     pairs = outcomes(np.random.default_rng(3), gain=0.0, spread=1.0)
-    frame = pd.DataFrame({"x": pairs.credit, "language": pairs.language, "cluster": pairs.cluster})
-    units = frame.groupby(["language", "cluster"])["x"].mean()
+    units = pairs.groupby(["language", "cluster"])["credit"].mean()
     expected = stats.f_oneway(*(group for _, group in units.groupby("language")))
     row = languages_differ(pairs)
     assert row["F"] == pytest.approx(expected.statistic)
