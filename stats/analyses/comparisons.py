@@ -43,17 +43,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@analysis(
-    title="Differences between models and between methods",
-    references=(
-        "McNemar 1947, Psychometrika 12:153-157",
-        "Fagerland, Lydersen & Laake 2013, BMC Medical Research Methodology 13:91",
-        "Connor 1987, Biometrics 43:207-211",
-        "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
-        "Benjamini & Hochberg 1995, JRSS-B 57:289-300",
-        "Schuirmann 1987, J Pharmacokinet Biopharm 15:657-680; Tango 1998, Stat Med 17:891-908: equivalence",
-    ),
-)
+@analysis(title="Differences between models and between methods")
 def comparisons(tables: Sequence[ScoredFrame], _context: Context, *, margin: float = MARGIN) -> Result:
     """Return every comparison of two models by one method, and of two methods of one model."""
     rows, biased = Rows(), Rows()

@@ -1,8 +1,8 @@
 """The form of every analysis: numbers in Python, words in a template beside it, charts as declarations.
 
 An analysis is one function from scored tables to a `Result`. Beside its module, `NAME.md.j2` holds all its words: the
-macros `answer`, `text`, `definitions`, `footnotes` and `draws`, of which only `text` is needed, and a macro per kind of
-chart, which is its caption. This module renders the words, draws what is declared and makes the `Section`.
+macros `answer`, `text`, `definitions`, `footnotes`, `references` and `draws`, of which only `text` is needed, and one
+per kind of chart, which is its caption. This module renders the words, draws what is declared and makes the `Section`.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def analysis(
         needs: What is wrong where the result has no rows, and what to do; `{corpora}` stands for those of the tables.
             Empty where such a result is none to refuse.
         facts: Of the context, gathered for this analysis; each may be set as an option.
-        references: Literature.
+        references: Literature, where it is not in the template (macro `references`, one a line).
         prefix: Of the files of its figures; None = its name.
         leads: Whether it comes before the overview where a report has it by itself.
     """
@@ -248,17 +248,18 @@ def analysis(
                 raise BankError(needs.format(corpora=sorted({table.corpus for table in tables})))
             constants = {key: value for key, value in function.__globals__.items() if key.isupper()}
             words = Words(folder / f"{name}.md.j2", constants | dict(result.tables) | dict(result.values))
-            made = _section(name, result, words, title=result.title or title, references=references)
-            made = replace(made, leads=leads)
-            return made if prefix is None else replace(made, figures=_figures(result, words, prefix))
+            figures = name if prefix is None else prefix
+            made = _section(name, result, words, title=result.title or title, prefix=figures)
+            return replace(made, references=(*references, *made.references), leads=leads)
 
         return section
 
     return declared
 
 
-def _section(name: str, result: Result, words: Words, *, title: str, references: Sequence[str]) -> Section:
+def _section(name: str, result: Result, words: Words, *, title: str, prefix: str) -> Section:
     shown = {key: table for key, table in result.tables.items() if len(table.columns)}
+    first = next((key for key, table in shown.items() if len(table)), "")
     return Section(
         id=name,
         title=title,
@@ -268,22 +269,16 @@ def _section(name: str, result: Result, words: Words, *, title: str, references:
         footnotes=tuple(filter(None, words["footnotes"].split("\n\n"))),
         draws=words["draws"],
         tables=shown,
-        main_table=next((key for key, table in shown.items() if len(table)), "")
-        if result.main_table is None
-        else result.main_table,
+        main_table=first if result.main_table is None else result.main_table,
         main_columns=tuple(result.columns),
         second_table=result.second_table,
         second_caption=words["second_caption"],
-        figures=_figures(result, words, name),
+        figures=tuple(
+            Figure(name=file_name(*filter(None, (prefix, x.name))), caption=words.caption(x), draw=x.draw)
+            for x in result.charts
+        ),
         main_figure=file_name(name, result.main_chart) if result.main_chart else "",
-        references=tuple(references),
-    )
-
-
-def _figures(result: Result, words: Words, *prefix: str) -> tuple[Figure, ...]:
-    return tuple(
-        Figure(name=file_name(*filter(None, prefix), chart.name), caption=words.caption(chart), draw=chart.draw)
-        for chart in result.charts
+        references=tuple(filter(None, words.raw("references").splitlines())),
     )
 
 

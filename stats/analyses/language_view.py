@@ -38,13 +38,7 @@ MOST_LANGUAGES = 56
 MOST_COLUMNS = 18
 
 
-@analysis(
-    title="Which languages, and what of each?",
-    references=(
-        "Glottolog: families",
-        "Joshi et al. 2020, The State and Fate of Linguistic Diversity and Inclusion in the NLP World, Table 1",
-    ),
-)
+@analysis(title="Which languages, and what of each?")
 def language_view(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return accuracies by language and phenomenon, languages in the order of families and resource classes."""
     parts = [x[x["is_choice"] & x["delta"].notna()] for table in tables for x in items_of(table)]

@@ -46,14 +46,7 @@ LEAST_GROUPS, N_FOLDS, MOST_PARTS = 20, 10, 50
 METHOD = "jackknife over groups of sentences, each with its own cross-validation"
 
 
-@analysis(
-    title="Which link between log-probability and ratings suits each model?",
-    references=(
-        "Tjuatja, Neubig, Linzen & Hao 2025, NAACL: MORCELA",
-        "Pauls & Klein 2012; Lau, Clark & Lappin 2017: SLOR",
-        "Ide et al. 2025, NAACL: in-template LP and its ensemble with yes/no questions",
-    ),
-)
+@analysis(title="Which link between log-probability and ratings suits each model?")
 def linking(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return what length and frequency weigh in each model, and r with people by three links."""
     rows, votes, unfitted = Rows(), Rows(), Rows()
@@ -87,27 +80,24 @@ def _fitted(table: ScoredTable) -> Rows | str:
     missing = [name for name in (table.reference, SLOR) if name not in {layout.method for layout in table.layouts}]
     if missing:
         return f"not scored by {' and '.join(missing)}"
-    c, parts = ScoreColumns(table.reference), []
-    for side, n in zip(SIDES, (c.good_n, c.bad_n), strict=True):
-        logprob, slor, tokens = table.side(table.reference, side), table.side(SLOR, side), table.numbers(n)
-        parts.append(np.column_stack([table.numbers(f"human_{side}"), logprob, logprob - slor * tokens, tokens]))
-    numbers = np.concatenate(parts)
-    known = np.isfinite(numbers).all(axis=1) & (numbers[:, 3] > 0)
-    if not known.any():
-        return "no rated sentence with unigram counts of its language"
-    ratings, logprob, unigram, tokens = numbers[known].T
-    codes = table.paradigms
+    codes, c, sides = table.paradigms, ScoreColumns(table.reference), []
     if (codes < 0).any() or np.unique(codes).size < LEAST_GROUPS:
         codes = np.arange(len(codes))
-    groups = np.tile(codes, 2)[known]
-    result = fitted_linking(
-        RatedSentences(ratings=ratings, logprob_nats=logprob, unigram_nats=unigram, n_tokens=tokens, groups=groups)
-    )
+    for side, n in zip(SIDES, (c.good_n, c.bad_n), strict=True):
+        logprob, tokens = table.side(table.reference, side), table.numbers(n)
+        unigram = logprob - table.side(SLOR, side) * tokens
+        rated = {"ratings": table.numbers(f"human_{side}"), "logprob_nats": logprob, "unigram_nats": unigram}
+        sides.append(pd.DataFrame(rated | {"n_tokens": tokens, "groups": codes}))
+    sentences = pd.concat(sides, ignore_index=True)
+    sentences = sentences[np.isfinite(sentences).all(axis=1) & (sentences["n_tokens"] > 0)]
+    if sentences.empty:
+        return "no rated sentence with unigram counts of its language"
+    result = fitted_linking(sentences)
     if isinstance(result, str):
         return result
     return [
         {"model": table.model, "corpus": table.corpus, "metric": heading}
-        | {**cells(estimate), "n": estimate.n, "n_groups": int(np.unique(groups).size), "reason": estimate.reason}
+        | {**cells(estimate), "n": estimate.n, "n_groups": sentences["groups"].nunique(), "reason": estimate.reason}
         for name, heading in METRICS.items()
         for estimate in [getattr(result, name)]
     ]
@@ -136,20 +126,6 @@ def _votes(table: ScoredTable) -> Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RatedSentences:
-    """What is fitted, one entry per sentence."""
-
-    ratings: FloatArray
-    """People's mean ratings."""
-    logprob_nats: FloatArray
-    unigram_nats: FloatArray
-    """log P_uni of the tokens, summed."""
-    n_tokens: FloatArray
-    groups: IntArray
-    """Number of the paradigm or item; a group is never split between folds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FittedLinking:
     """What was learned, and how far it goes with people."""
 
@@ -168,18 +144,20 @@ class FittedLinking:
     """r - r_slor, of the same sentences."""
 
 
-def fitted_linking(given: RatedSentences) -> FittedLinking | str:
-    """Return MORCELA fitted to ratings by cross-validation, or why it cannot be."""
-    columns = (given.ratings, given.logprob_nats, given.unigram_nats, given.n_tokens)
-    if len({x.shape for x in (*columns, given.groups)}) > 1 or not all(np.isfinite(x).all() for x in columns):
-        raise BankError(
-            "ratings, log P, log P_uni, tokens and groups: expected finite numbers, one of each per sentence"
-        )
-    _, group = np.unique(given.groups, return_inverse=True)
+def fitted_linking(given: pd.DataFrame) -> FittedLinking | str:
+    """Return MORCELA fitted to ratings by cross-validation, or why it cannot be.
+
+    Of each sentence: `ratings` (people's mean), `logprob_nats`, `unigram_nats` (log P_uni of its tokens, summed),
+    `n_tokens`, and in `groups` the number of its paradigm or item, which is never split between folds.
+    """
+    if not np.isfinite(given).all(axis=None):
+        raise BankError("ratings, log P, log P_uni, tokens and groups: expected finite numbers")
+    columns = ("ratings", "logprob_nats", "unigram_nats", "n_tokens")
+    y, logprob, unigram, n = (given[name].to_numpy(dtype=np.float64) for name in columns)
+    _, group = np.unique(given["groups"].to_numpy(), return_inverse=True)
     n_groups = int(group.max(initial=-1)) + 1
     if n_groups < LEAST_GROUPS:
         return f"{n_groups} groups of sentences with ratings and unigram counts; fitting needs {LEAST_GROUPS}"
-    y, logprob, unigram, n = columns
     design = np.column_stack([logprob / n, unigram / n, 1 / n, np.ones_like(n)])
     if not np.ptp(y) or np.linalg.matrix_rank(design - [*design[:, :3].mean(axis=0), 0]) < design.shape[1]:
         return "ratings, lengths or frequencies do not vary"

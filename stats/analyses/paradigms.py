@@ -55,11 +55,6 @@ OVER_MODELS = (
 @analysis(
     title="Accuracy by phenomenon and paradigm",
     needs="none of {corpora} has scored items of two phenomena or paradigms; the overall accuracies are all there is",
-    references=(
-        "Wilson 1927, JASA 22:209-212",
-        "Clopper & Pearson 1934, Biometrika 26:404-413; Korn & Graubard 1998, Survey Methodology 24:193-201",
-        "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
-    ),
 )
 def paradigms(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return accuracies by phenomenon and paradigm, and name the lowest."""

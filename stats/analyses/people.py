@@ -69,12 +69,6 @@ _COUNTS = ("both_good", "only_method_good", "only_people_good", "both_bad", "n_t
     facts=("ratings",),
     needs=f"none of {{corpora}} has {LEAST_RATED} scored pairs that people rated on both sides (r of single sentences "
     "is in the first part of the report); compare with people on a corpus that has ratings, such as li or dtfit",
-    references=(
-        "Hu et al. 2026, TACL: predictions 2a and 2b, section 5",
-        "Ivanova et al. 2024: agreement with human choices, Figure 2",
-        "Wilcox 1994, Psychometrika 59:601-616: percentage bend correlation",
-        "Spearman 1904, American Journal of Psychology 15:72-101: attenuation",
-    ),
 )
 def people(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[str, ...] = ()) -> Result:
     """Return how the methods of each table compare with people."""

@@ -39,14 +39,7 @@ _NAME = re.compile(
 _TIMES = {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9}
 
 
-@analysis(
-    title="What is learnt when",
-    facts=("features",),
-    references=(
-        "Berger 1982, Technometrics 24:295-300: a claim that needs several tests",
-        "Wilson 1927, JASA 22:209-212",
-    ),
-)
+@analysis(title="What is learnt when", facts=("features",))
 def trajectories(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return the curves of runs, when each phenomenon is above chance for good, and whether runs agree on the order."""
     curves, onsets, words, n_left_out = Rows(), Rows(), Rows(), 0

@@ -95,7 +95,7 @@ def grouped_map(
     return figure
 
 
-def _runs(groups: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+def runs(groups: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """Yield each run of equal names with its first place and the one after its last."""
     start = 0
     for name, run in itertools.groupby(groups):
@@ -106,15 +106,15 @@ def _runs(groups: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 def _name_groups(axes: Axes, groups: Sequence[str], *, of_rows: bool) -> None:
     """Draw a line between groups of rows or columns, and write their names at the right or on top."""
-    runs = list(_runs(groups))
-    for _, start, _ in runs[1:]:
+    in_runs = list(runs(groups))
+    for _, start, _ in in_runs[1:]:
         if of_rows:
             axes.axhline(start - 0.5, color="white", linewidth=2.2)
         else:
             axes.axvline(start - 0.5, color=INK, linewidth=0.9)
     beside = axes.secondary_yaxis("right") if of_rows else axes.secondary_xaxis("top")
-    names = [label(name) if of_rows else heading(label(name), 20) for name, _, _ in runs]
-    beside.set_ticks([(start + stop - 1) / 2 for _, start, stop in runs], names)
+    names = [label(name) if of_rows else heading(label(name), 20) for name, _, _ in in_runs]
+    beside.set_ticks([(start + stop - 1) / 2 for _, start, stop in in_runs], names)
     beside.tick_params(length=0, labelsize=7.5 if of_rows else 8)
     beside.spines[:].set_visible(False)
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairbank.arrays import FloatArray
 from pairbank.builders.languages import typology
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.form import Chart, charts, where
 from pairbank.stats.analyses.languages.statistics import ORDER
 from pairbank.stats.figures.charts import MOST_SERIES, heat_map
+from pairbank.stats.figures.models import runs
 from pairbank.stats.figures.style import (
     CHANCE,
     COLOURS,
@@ -95,18 +95,13 @@ def cell_map(part: pd.DataFrame, *, title: str) -> Drawing:
     with styled():
         axes = figure.axes[0]
         axes.set_title(label(title), pad=18)
-        groups = [typology()[tag].group if tag in typology() else "" for tag in tags]
-        start = 0
-        for group, run in itertools.groupby(groups):
-            width = len(list(run))
+        for group, start, stop in runs([typology()[tag].group if tag in typology() else "" for tag in tags]):
             if start:
                 axes.axvline(start - 0.5, color="white", linewidth=4)
-            text = group.replace(" ", "\n") if width < 4 else group
-            axes.text(start + (width - 1) / 2, -0.6, text, ha="center", va="bottom", fontsize=7.5)
-            start += width
-        for nth in range(1, len(lines)):
-            if lines[nth][0] != lines[nth - 1][0]:
-                axes.axhline(nth - 0.5, color="white", linewidth=4)
+            text = group.replace(" ", "\n") if stop - start < 4 else group
+            axes.text((start + stop - 1) / 2, -0.6, text, ha="center", va="bottom", fontsize=7.5)
+        for _, start, _ in [*runs([method for method, _ in lines])][1:]:
+            axes.axhline(start - 0.5, color="white", linewidth=4)
         axes.set_xticks(range(len(tags)), tags, rotation=0, ha="center")
     return figure
 
@@ -119,19 +114,17 @@ def type_panels(
     low, high = min(0.4, float(means["value"].min()) - 0.03), max(0.8, float(means["value"].max()) + 0.03)
     with styled():
         figure = drawing(7.2, 0.8 + 1.45 * len(methods))
-        for (row, method), (column, kind) in itertools.product(enumerate(methods), enumerate(kinds)):
-            axes = figure.add_subplot(len(methods), len(kinds), row * len(kinds) + column + 1)
+        for axes, method, kind in _panels(figure, methods, kinds, [label(method) for method in methods]):
             grid(axes, axis="y")
             axes.axhline(chance_f1 if method == NEURO else 0.5, color=CHANCE, linestyle="--", linewidth=1)
             for nth, model in enumerate(models):
                 own = where(means, model=model, method=method, negative_type=kind)
                 by_type = own.set_index("typology")["value"].reindex(list(ORDER))
                 axes.plot(range(len(ORDER)), by_type, markersize=4, label=label(model), **_style(nth, len(models)))
-            names = list(ORDER) if row == len(methods) - 1 else [""] * len(ORDER)
+            names = list(ORDER) if method == methods[-1] else [""] * len(ORDER)
             axes.set_xticks(range(len(ORDER)), names, fontsize=7, rotation=30, ha="right")
             axes.set(ylim=(low, high), xlim=(-0.3, len(ORDER) - 0.7))
-            axes.tick_params(axis="y", labelsize=7.5, labelleft=column == 0)
-            _panel_names(axes, kind if row == 0 else "", label(method) if column == 0 else "")
+            axes.tick_params(axis="y", labelsize=7.5, labelleft=kind == kinds[0])
         figure.supylabel(value_label, fontsize=8.5)
         if len(models) <= MOST_SERIES:
             legend(figure, figure.axes[0], len(models))
@@ -146,35 +139,26 @@ def method_panels(cells: pd.DataFrame, *, methods: Sequence[str]) -> Drawing:
     pairs = [(a, b) for a, b in itertools.combinations(methods, 2) if table[[a, b]].notna().all(axis=1).any()]
     with styled():
         figure = drawing(7.2, 0.7 + 1.75 * max(1, len(pairs)))
-        for (row, (a, b)), (column, kind) in itertools.product(enumerate(pairs), enumerate(kinds)):
-            axes = figure.add_subplot(len(pairs), len(kinds), row * len(kinds) + column + 1)
+        for axes, (a, b), kind in _panels(figure, pairs, kinds, [label(b) for _, b in pairs]):
             current = table[table["negative_type"] == kind]
             for nth, model in enumerate(models):
                 own = where(current, model=model)
                 style = _style(nth, len(models))
                 marker: dict[str, Any] = {"color": style["color"], "marker": style["marker"], "linestyle": "none"}
                 axes.plot(own[a], own[b], markersize=3.2, alpha=0.75, label=label(model), **marker)
-                if (line := _fit(own[a], own[b])) is not None:
-                    axes.plot(*line, color=style["color"], linewidth=0.8, alpha=0.8)
+                x, y = own[[a, b]].dropna().to_numpy(dtype=float).T
+                if len(x) >= FEWEST and np.ptp(x) > 0:
+                    slope, intercept = np.polyfit(x, y, 1)
+                    ends = np.array([x.min(), x.max()])
+                    axes.plot(ends, intercept + slope * ends, color=style["color"], linewidth=0.8, alpha=0.8)
             axes.text(0.04, 0.96, _r_text(current, a, b), transform=axes.transAxes, va="top", fontsize=6.5, color=INK)
             english = current[current["language"] == "en"]
             axes.plot(english[a], english[b], "o", markersize=7, markerfacecolor="none", color=INK, markeredgewidth=0.8)
             axes.tick_params(labelsize=7)
             axes.set_xlabel(label(a), fontsize=7.5)
-            _panel_names(axes, kind if row == 0 else "", label(b) if column == 0 else "")
         if len(models) <= MOST_SERIES:
             legend(figure, figure.axes[0], len(models))
     return figure
-
-
-def _fit(x: pd.Series[float], y: pd.Series[float]) -> tuple[FloatArray, FloatArray] | None:
-    """Return the ends of the least-squares line through some points, or None where there is none."""
-    both = pd.DataFrame({"x": x, "y": y}).dropna()
-    if len(both) < FEWEST or np.ptp(both["x"].to_numpy(dtype=float)) == 0:
-        return None
-    slope, intercept = np.polyfit(both["x"].to_numpy(dtype=float), both["y"].to_numpy(dtype=float), 1)
-    ends = np.array([both["x"].min(), both["x"].max()], dtype=np.float64)
-    return ends, intercept + slope * ends
 
 
 def _r_text(current: pd.DataFrame, a: str, b: str) -> str:
@@ -188,10 +172,16 @@ def _r_text(current: pd.DataFrame, a: str, b: str) -> str:
     return f"r = {of(current)}" + (f" | {of(without)}" if len(without) < len(current) else "")
 
 
-def _panel_names(axes: Axes, above: str, left: str) -> None:
-    axes.set_title(above, fontsize=8, fontweight="normal", loc="center")
-    if left:
-        axes.set_ylabel(left, fontsize=8)
+def _panels(
+    figure: Drawing, rows: Sequence[Any], kinds: Sequence[str], names: Sequence[str]
+) -> Iterator[tuple[Axes, Any, str]]:
+    """Yield a panel per row and kind of wrong concept, with the names of rows at the left, those of kinds above."""
+    for nth, (row, kind) in enumerate(itertools.product(rows, kinds)):
+        axes = figure.add_subplot(len(rows), len(kinds), nth + 1)
+        axes.set_title(kind if nth < len(kinds) else "", fontsize=8, fontweight="normal", loc="center")
+        if nth % len(kinds) == 0:
+            axes.set_ylabel(names[nth // len(kinds)], fontsize=8)
+        yield axes, row, kind
 
 
 def _style(nth: int, n_models: int) -> dict[str, Any]:

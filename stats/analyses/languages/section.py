@@ -58,7 +58,7 @@ UNASKED = ("model", "method", "language", "n_items", "n_unasked")
 CONTRAST = ("model", "method", "value", "low", "high", "n_languages", "n_higher", "n", "reason")
 
 
-@analysis(title="Languages", facts=("probed",), references=("He et al. 2025 (XCOMPS): abstract, Figures 1, 3 and 4",))
+@analysis(title="Languages", facts=("probed",))
 def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return accuracies by language, negative type and method, means by typology, and correlations of methods."""
     f1, layers, controls = (

@@ -17,9 +17,8 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.form import cells
 from pairbank.stats.analyses.raters.judgments import (
+    COLUMNS,
     OF_SENTENCES,
-    Choices,
-    SideRatings,
     choices_of,
     place_of,
     side_ratings_of,
@@ -63,8 +62,10 @@ class Judged:
     """A table whose items people judged."""
 
     table: ScoredTable
-    choices: Choices | None
-    sides: SideRatings | None
+    choices: pd.DataFrame | None
+    """Of `choices_of`."""
+    sides: pd.DataFrame | None
+    """Of `side_ratings_of`."""
     rated: pd.DataFrame
     """Ratings of single sides of these items, as they were given; those of raters who always gave one value too."""
 
@@ -73,7 +74,7 @@ class Judged:
         """The items that raters chose between."""
         if self.choices is None:
             raise BankError(f"{self.table.corpus}: no rater judged both sides of an item")
-        return self.table.rows(self.choices.rows)
+        return self.table.rows(self.choices.index.to_numpy())
 
 
 def _paradigms(table: ScoredTable) -> IntArray | None:
@@ -98,8 +99,8 @@ def judged(table: ScoredTable, ratings: pd.DataFrame) -> Judged | None:
 
 def people_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     """Yield raters and majorities, a row each: who, accuracy with interval, r with the other raters."""
-    choices = judged.choices
-    people = None if choices is None else rater_accuracy(choices.made, paradigms=judged.chosen.paradigms)
+    made = judged.choices
+    people = None if made is None else rater_accuracy(made.to_numpy(), paradigms=judged.chosen.paradigms)
     others = _with_others(judged, None)
     if people is not None:
         together = (("all raters", people.single), ("majority of raters", people.majority))
@@ -137,7 +138,12 @@ def _with_others(judged: Judged, layout: MethodLayout | None) -> WithOthers | No
     scores = None if layout is None else _side_scores(judged, layout)
     if layout is not None and scores is None:
         return None
-    return with_others(judged.sides.thing, judged.sides.rater, judged.sides.value, scores)
+    return with_others(*_numbers(judged.sides), scores)
+
+
+def _numbers(sides: pd.DataFrame) -> tuple[IntArray, IntArray, FloatArray]:
+    thing, rater, z = (sides[name].to_numpy() for name in ("thing", "number", "z"))
+    return thing, rater, z
 
 
 def _side_scores(judged: Judged, layout: MethodLayout) -> FloatArray | None:
@@ -179,21 +185,22 @@ def _tested(
     if judged.choices is not None:
         decided = signs(judged.chosen.delta(layout.method))
         kept = rows & ~np.isnan(decided)
-        part = judged.choices.made[kept]
+        part = judged.choices.to_numpy()[kept]
         part = part[:, (~np.isnan(part)).any(axis=0)]
         of_kept = None if paradigms is None else paradigms[kept]
         return alternative_annotator(part, decided[kept], epsilon=epsilon, paradigms=of_kept) if part.size else None
     scores, sides = _side_scores(judged, layout), judged.sides
     if scores is None or sides is None:
         return None
-    selected = rows[sides.thing // 2]
-    rated = scores[np.unique(sides.thing[selected])]
+    thing, rater, value = _numbers(sides)
+    selected = rows[thing // 2]
+    rated = scores[np.unique(thing[selected])]
     if not selected.any() or not np.nanstd(rated) > 0:
         return None
     z = (scores - np.nanmean(rated)) / np.nanstd(rated)
     of_sides = None if paradigms is None else np.repeat(paradigms, 2)
     return alternative_annotator_of_ratings(
-        sides.thing[selected], sides.rater[selected], sides.value[selected], z, epsilon=epsilon, paradigms=of_sides
+        thing[selected], rater[selected], value[selected], z, epsilon=epsilon, paradigms=of_sides
     )
 
 
@@ -201,12 +208,10 @@ def reliability_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     """Yield how far raters agree: intraclass correlations, Krippendorff's alpha, and the ceiling of r."""
     frames: dict[str, tuple[Level, pd.DataFrame]] = {}
     if judged.choices is not None:
-        made = judged.choices.made
-        item, rater = np.nonzero(~np.isnan(made))
-        chosen = pd.DataFrame({"item_id": item, "side": "good", "rater": rater, "value": made[item, rater]})
-        frames["choices"] = "nominal", chosen
+        made = judged.choices.stack().dropna().rename_axis(["item_id", "rater"]).reset_index(name="value")
+        frames["choices"] = "nominal", made.assign(side="good")
     if judged.sides is not None:
-        frames["ratings of sides"] = "interval", judged.sides.raw
+        frames["ratings of sides"] = "interval", judged.sides[list(COLUMNS)]
     for of, (level, frame) in frames.items():
         if len(frame) > MOST_ALPHA:
             continue
@@ -218,7 +223,7 @@ def reliability_rows(judged: Judged) -> Iterator[dict[str, Any]]:
         for measure, estimate in named.items():
             yield place | {"measure": measure} | cells(estimate) | {"n": estimate.n, "reason": estimate.reason}
         if level == "interval" and judged.sides is not None:
-            ceiling = ceiling_from_ratings(judged.sides.thing, judged.sides.rater, judged.sides.value)
+            ceiling = ceiling_from_ratings(*_numbers(judged.sides))
             row = place | {"measure": CEILING, "value": ceiling.ceiling_r, "low": math.nan, "high": math.nan}
             yield row | {"n": ceiling.n, "reason": ceiling.reason or "no interval is defined for it"}
 

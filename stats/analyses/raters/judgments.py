@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pairbank.arrays import FloatArray, IntArray
+from pairbank.arrays import FloatArray
 from pairbank.builders.ratings import FORCED_CHOICE, normalised
 from pairbank.errors import BankError
 from pairbank.files import read_parquet
@@ -43,30 +42,6 @@ def place_of(
     return place | cells | {"r_with_others": r, "share_ahead": math.nan, "r_with_means": math.nan, "n_means": 0}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """Which side each rater chose of each item."""
-
-    rows: IntArray
-    """Rows of the table that the items are, shape (items,), ascending."""
-    made: FloatArray
-    """1 better side, -1 worse side, 0 neither, NaN not judged; shape (items, raters)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideRatings:
-    """Ratings of single sides, one a row."""
-
-    thing: IntArray
-    """Number of what was rated: 2 x row of the table, + 1 for the worse side."""
-    rater: IntArray
-    """Number of the rater, from 0."""
-    value: FloatArray
-    """Its z-score by rater."""
-    raw: pd.DataFrame
-    """The same ratings as they were given, with the columns of the table of ratings."""
-
-
 def ratings_given(given: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
     """Return all ratings, one a row; somebody's second rating of the same thing is averaged with the first."""
     if not given:
@@ -88,8 +63,12 @@ def ratings_given(given: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
     return result
 
 
-def choices_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> Choices | None:
-    """Return the choices of raters among the items of a table; None where raters judged single sides."""
+def choices_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> pd.DataFrame | None:
+    """Return which side each rater chose of each item of a table; None where raters judged single sides.
+
+    A row per row of the table that was judged, a column per rater: 1 better side, -1 worse side, 0 neither, NaN not
+    judged.
+    """
     forced = ratings["scale"] == FORCED_CHOICE
     chosen = ratings[forced].assign(difference=2 * ratings["value"][forced] - 1)
     sides = [ratings[~forced & (ratings["side"] == side)] for side in ("good", "bad")]
@@ -99,35 +78,27 @@ def choices_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> Choices | None
     both = both.assign(difference=both["value"] - both["value_bad"])
     parts = [part[["item_id", "rater", "difference"]] for part in (chosen, both)]
     frame = pd.concat([part for part in parts if len(part)] or parts[:1])
-    rows = pd.Index(item_ids).get_indexer(pd.Index(frame["item_id"]))
-    frame, rows = frame[rows >= 0], rows[rows >= 0]
-    if not len(frame):
-        return None
-    places, item = np.unique(rows, return_inverse=True)
-    _, rater = np.unique(frame["rater"].to_numpy(), return_inverse=True)
-    matrix = np.full((places.size, int(rater.max()) + 1), np.nan)
-    matrix[item, rater] = signs(frame["difference"].to_numpy(dtype=np.float64))
-    return Choices(rows=places, made=matrix)
-
-
-def side_ratings_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> SideRatings | None:
-    """Return the ratings of sides of the items of a table; None where there are none that vary within a rater."""
-    rated = ratings[ratings["scale"] != FORCED_CHOICE]
-    rows = pd.Index(item_ids).get_indexer(pd.Index(rated["item_id"]))
-    rated = rated[rows >= 0].assign(row=rows[rows >= 0])
-    _, rater = np.unique(rated["rater"].to_numpy(), return_inverse=True)
-    z = normalised(rated["value"].to_list(), rater.tolist(), "z-by-rater")
-    kept = ~np.isnan(z)
-    if not kept.any():
-        return None
-    rated = rated[kept]
-    _, who = np.unique(rater[kept], return_inverse=True)
-    return SideRatings(
-        thing=2 * rated["row"].to_numpy(dtype=np.int64) + (rated["side"] == "bad").to_numpy(dtype=np.int64),
-        rater=who,
-        value=z[kept],
-        raw=rated[list(COLUMNS)],
+    frame = frame.assign(
+        row=pd.Index(item_ids).get_indexer(pd.Index(frame["item_id"])),
+        choice=signs(frame["difference"].to_numpy(dtype=np.float64)),
     )
+    frame = frame[frame["row"] >= 0]
+    made = frame.pivot_table(index="row", columns="rater", values="choice", aggfunc="last")
+    return made if len(made) else None
+
+
+def side_ratings_of(ratings: pd.DataFrame, item_ids: Sequence[str]) -> pd.DataFrame | None:
+    """Return the ratings of sides of the items of a table; None where there are none that vary within a rater.
+
+    Beside their own columns: `thing`, the number of what was rated (2 x row of the table, + 1 for the worse side),
+    `number` of the rater from 0, and `z`, the z-score by rater.
+    """
+    rows = pd.Index(item_ids).get_indexer(pd.Index(ratings["item_id"]))
+    things = 2 * rows + (ratings["side"] == "bad").to_numpy(dtype=np.int64)
+    rated = ratings.assign(thing=things)[(rows >= 0) & (ratings["scale"] != FORCED_CHOICE)]
+    raters = np.unique(rated["rater"].to_numpy(), return_inverse=True)[1]
+    rated = rated.assign(z=normalised(rated["value"].to_list(), raters.tolist(), "z-by-rater")).dropna(subset="z")
+    return rated.assign(number=np.unique(rated["rater"].to_numpy(), return_inverse=True)[1]) if len(rated) else None
 
 
 def means_of(table: ScoredTable) -> FloatArray:

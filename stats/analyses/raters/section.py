@@ -44,15 +44,7 @@ NUMBERS = {"accuracy": "value", R_HEADING: "r_with_others", "r with mean ratings
 """Headings of the first table, and the columns that they are of."""
 
 
-@analysis(
-    title="Is a model as good as one more person?",
-    facts=("ratings", "mean_ratings"),
-    references=(
-        "Calderon, Reichart & Dror 2025: the alternative annotator test, section 3",
-        "Benjamini & Yekutieli 2001, Annals of Statistics 29:1165-1188",
-        "Krippendorff 2011; Shrout & Fleiss 1979: reliability",
-    ),
-)
+@analysis(title="Is a model as good as one more person?", facts=("ratings", "mean_ratings"))
 def raters(tables: Sequence[ScoredFrame], context: Context, *, epsilon: float = EPSILON) -> Result:
     """Return each rater beside each model: accuracies, correlations with the other raters, the annotator test."""
     of_means = [read_table(table).choices for table in tables if table.corpus in context.mean_ratings]

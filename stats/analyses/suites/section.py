@@ -28,10 +28,6 @@ MOST_MODELS = 6
 @analysis(
     title="Do surprisals behave as the suites' predictions say?",
     needs=f"no table was scored with the method {REGIONS}; score a corpus of suites with it (pairbank run syntaxgym)",
-    references=(
-        "Hu, Gauthier, Qian, Wilcox & Levy 2020, ACL: accuracy of a suite, section 2",
-        "Gauthier, Hu, Wilcox, Qian & Levy 2020, ACL demonstrations: SyntaxGym, the language of formulas",
-    ),
 )
 def suites(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return in how many items of each suite all predictions hold, and by how many bits each comparison does."""

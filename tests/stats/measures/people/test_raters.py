@@ -117,8 +117,8 @@ def test_single_raters_and_the_majority_of_qfrblimp_are_as_published_but_for_the
     ratings = pairbank.load_ratings("qfrblimp", data_dir=shared / "corpora").to_pandas()
     chosen = choices_of(ratings, sorted(set(ratings["item_id"])))
     assert chosen is not None
-    result = rater_accuracy(chosen.made)
+    result = rater_accuracy(chosen.to_numpy())
     # Published: 0.8695 for 13 raters; one of them is the answer key, right wherever an answer can be (1,743 of 1,761).
-    assert chosen.made.shape == (1761, 12)
+    assert chosen.shape == (1761, 12)
     assert result.single.value == pytest.approx((13 * 0.8695 - 1743 / 1761) / 12, abs=5e-5)
     assert result.majority.value == pytest.approx(0.9475, abs=5e-5)
