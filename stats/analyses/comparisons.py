@@ -19,15 +19,8 @@ from pairbank.stats.analyses.base import MOST_FIRST_ROWS, Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, groups, records, typed, where
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.figures.charts import MOST_CELLS, MOST_LINES, MOST_SERIES, heat_map, intervals
-from pairbank.stats.measures.paired_tests import (
-    LEAST_CLUSTERS,
-    MARGIN,
-    beyond_clusters_p,
-    compare_credits,
-    corrected,
-    no_comparison,
-    no_difference,
-)
+from pairbank.stats.measures import paired_tests
+from pairbank.stats.measures.paired_tests import compare_credits, corrected, no_comparison, no_difference
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
 from pairbank.stats.wording import column_of, with_interval
@@ -44,7 +37,7 @@ COLUMNS = (
 
 
 @analysis(title="Differences between models and between methods")
-def comparisons(tables: Sequence[ScoredFrame], _context: Context, *, margin: float = MARGIN) -> Result:
+def comparisons(tables: Sequence[ScoredFrame], _context: Context, *, margin: float = paired_tests.MARGIN) -> Result:
     """Return every comparison of two models by one method, and of two methods of one model."""
     rows, biased = Rows(), Rows()
     for corpus in dict.fromkeys(table.corpus for table in tables):
@@ -71,7 +64,6 @@ def comparisons(tables: Sequence[ScoredFrame], _context: Context, *, margin: flo
             "largest": largest_difference(pairs[pairs["p_mid"].notna()]),
             "not_compared": left_out,
             "margin": margin,
-            "LEAST_CLUSTERS": LEAST_CLUSTERS,
         },
     )
 
@@ -225,7 +217,7 @@ def _compared(a: _Earned, b: _Earned, *, margin: float) -> dict[str, Any]:
         "reason": compared.reason or compared.difference.reason,
         "p_equivalent": no_difference(x, y, margin=margin) if both.any() else np.nan,
         "n_paradigms": n_paradigms,
-        "p_paradigms": beyond_clusters_p(x - y, paradigm) if n_paradigms else np.nan,
+        "p_paradigms": paired_tests.beyond_clusters_p(x - y, paradigm) if n_paradigms else np.nan,
     }
 
 

@@ -89,7 +89,8 @@ class Result:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     charts: Sequence[Chart] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
-    """What the template reads beside the tables and the constants of the module, whose names are in capitals."""
+    """What the template reads beside the tables, the constants of the module, whose names are in capitals, and the
+    modules that it imports."""
     main_table: str | None = None
     """Of the first page; empty = none, None = the first one that has rows."""
     columns: Sequence[str] = ()
@@ -105,8 +106,14 @@ class Result:
 class Group:
     """The rows of a table with the same values in some columns."""
 
+    by: tuple[str, ...]
     key: tuple[Any, ...]
     frame: pd.DataFrame
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The values of those columns."""
+        return dict(zip(self.by, self.key, strict=True))
 
     @property
     def rows(self) -> Rows:
@@ -146,7 +153,7 @@ def where(table: pd.DataFrame, **values: object) -> pd.DataFrame:
 
 def groups(table: pd.DataFrame, *by: str) -> list[Group]:
     """Return the groups of a table in the order of their first rows; none of an empty table."""
-    return [Group(key, rows) for key, rows in table.groupby([*by], sort=False)] if len(table) else []
+    return [Group(by, key, rows) for key, rows in table.groupby([*by], sort=False)] if len(table) else []
 
 
 def wide(
@@ -163,7 +170,7 @@ def wide(
     """
     made = []
     for group in groups(table, *rows):
-        row: dict[str, Any] = dict(zip(rows, group.key, strict=True)) | {"n": int(group.frame["n"].max())}
+        row: dict[str, Any] = group.place | {"n": int(group.frame["n"].max())}
         row |= dict.fromkeys(always, "")
         for record in group.rows:
             row[record[columns]] = row.get(record[columns], "") + cell(record)
@@ -199,7 +206,7 @@ def range_table(long: pd.DataFrame, *, column: str = "method", n_intervals: int 
         keys = ["model"] if long["model"].nunique() <= MOST_ROWS else ["corpus"]
     rows = Rows()
     for group in groups(long, *keys):
-        row: dict[str, Any] = dict(zip(keys, group.key, strict=True)) | {"n": wording.counts(group.frame["n"])}
+        row: dict[str, Any] = group.place | {"n": wording.counts(group.frame["n"])}
         for name in names:
             shown = where(group.frame, **{column: name})
             interval = len(names) <= n_intervals
@@ -246,7 +253,8 @@ def analysis(
             result = function(tables, context, **options)
             if needs and not any(map(len, result.tables.values())):
                 raise BankError(needs.format(corpora=sorted({table.corpus for table in tables})))
-            constants = {key: value for key, value in function.__globals__.items() if key.isupper()}
+            known = function.__globals__.items()
+            constants = {key: value for key, value in known if key.isupper() or inspect.ismodule(value)}
             words = Words(folder / f"{name}.md.j2", constants | dict(result.tables) | dict(result.values))
             figures = name if prefix is None else prefix
             made = _section(name, result, words, title=result.title or title, prefix=figures)

@@ -22,15 +22,8 @@ from pairbank.stats.estimates.shares import CLUSTERED, WILSON, share_of_items
 from pairbank.stats.figures.charts import first_cells, heat_map
 from pairbank.stats.measures.accuracy import simultaneous_by_group, wilson_by_group
 from pairbank.stats.measures.paired_tests import corrected, gain_test
-from pairbank.stats.scored_table.method_scores import (
-    BIAS_NOTE,
-    MARK,
-    Credits,
-    MethodScores,
-    ScoredFrame,
-    credits_of,
-    not_compared,
-)
+from pairbank.stats.scored_table import method_scores
+from pairbank.stats.scored_table.method_scores import Credits, MethodScores, ScoredFrame, credits_of
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
 
 CLASSES = ("phenomenon", "paradigm")
@@ -80,8 +73,7 @@ def paradigms(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         charts=[*_charts(accuracies)],
         values={
             "uneven": [row for row in macro if row["effective"] < EVEN * row["n_paradigms"]],
-            "not_compared": not_compared(pd.DataFrame(biased)),
-            "BIAS_NOTE": BIAS_NOTE,
+            "not_compared": method_scores.not_compared(pd.DataFrame(biased)),
         },
     )
 
@@ -163,7 +155,7 @@ def _over_models(earned: Sequence[pd.DataFrame]) -> pd.DataFrame:
                 group=[str(name) for name in names],
                 n_models=of_models.groupby("group").size().reindex(names).to_numpy(),
                 n_models_below=(of_models < CHANCE).groupby("group").sum().reindex(names).to_numpy(),
-                **dict(zip(("corpus", "group_by", "method"), by.key, strict=True)),
+                **by.place,
             )
         )
     return typed(records(pd.concat(parts)) if parts else [], OVER_MODELS)
@@ -188,7 +180,7 @@ def extremes(credit: FloatArray, group: IntArray, n_groups: int) -> pd.DataFrame
 def _charts(accuracies: pd.DataFrame) -> Iterator[Chart]:
     """Yield accuracies by phenomenon (or paradigm where there is none), for each corpus."""
     by_paper = accuracies[accuracies["by_paper"]]
-    marks = np.where(by_paper["first_option"].notna(), f" {MARK}", "")
+    marks = np.where(by_paper["first_option"].notna(), f" {method_scores.MARK}", "")
     for corpus in groups(by_paper.assign(mark=marks), "corpus"):
         name = str(corpus.key[0])
         column = "phenomenon" if "phenomenon" in set(corpus.frame["group_by"]) else "paradigm"

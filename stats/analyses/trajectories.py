@@ -17,7 +17,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, Rows, analysis, cells, charts, groups
-from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, draws, freedom, standard_error
+from pairbank.stats.estimates import bootstrap
 from pairbank.stats.estimates.shares import mean_of_items, signs
 from pairbank.stats.figures.charts import curves as curve_chart
 from pairbank.stats.measures.accuracy import wilson_by_group
@@ -58,7 +58,6 @@ def trajectories(tables: Sequence[ScoredFrame], context: Context) -> Result:
         values={
             "n_left_out": n_left_out,
             "n_agree": n_agree,
-            "LEAST_PARADIGMS": LEAST_PARADIGMS,
             "reference_of": reference_of,
         },
         charts=(
@@ -220,11 +219,12 @@ def above_chance(gains: FloatArray, paradigms: IntArray) -> FloatArray:
     """
     right, wrong = ((gains * sign > 0).sum(axis=1) for sign in (1, -1))
     over_items: FloatArray = np.where(right + wrong > 0, binom.sf(right - 1, right + wrong, 0.5), 1.0)
-    codes = draws(paradigms, gains.shape[1])
+    codes = bootstrap.draws(paradigms, gains.shape[1])
     if codes is None:
         return over_items
-    means, errors = gains.mean(axis=1), [standard_error(row, codes) for row in gains]
-    over = [t.sf(mean / error, freedom(codes)) if error > 0 else 0.0 for mean, error in zip(means, errors, strict=True)]
+    means, errors = gains.mean(axis=1), [bootstrap.standard_error(row, codes) for row in gains]
+    df = bootstrap.freedom(codes)
+    over = [t.sf(mean / error, df) if error > 0 else 0.0 for mean, error in zip(means, errors, strict=True)]
     return np.maximum(over_items, over)
 
 
@@ -257,7 +257,7 @@ def order_table(onsets: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFra
             both = x.index.intersection(y.index)
             if len(both) < LEAST_PHENOMENA:
                 continue
-            row = {"corpus": group.key[0], "method": group.key[1], "a": one, "b": other, "n_phenomena": len(both)}
+            row = group.place | {"a": one, "b": other, "n_phenomena": len(both)}
             for name, sign in (("onset", 1.0), ("mean", -1.0)):
                 a, b = (sign * table.loc[both, name].fillna(np.inf).to_numpy(dtype=np.float64) for table in (x, y))
                 row[f"rho_{name}"], row[f"p_{name}"] = rank_agreement(a, b, rng)

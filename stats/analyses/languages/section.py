@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,31 +11,10 @@ import pandas as pd
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.form import Group, Result, Rows, analysis, groups, records, typed, where
-from pairbank.stats.analyses.languages.figures import (
-    FEWEST,
-    NEURO,
-    PAPER_ORDER,
-    in_order,
-    language_charts,
-    methods_in_order,
-)
+from pairbank.stats.analyses.form import MOST_ROWS, Group, Result, Rows, analysis, groups, records, typed, where
+from pairbank.stats.analyses.languages import figures, statistics
 from pairbank.stats.analyses.languages.items import LEAST_LANGUAGES, items_of
-from pairbank.stats.analyses.languages.statistics import (
-    ALPHA,
-    BEST_LAYER,
-    ENGLISH,
-    MOST_EXACT,
-    N_PERMUTATIONS,
-    ORDER,
-    RANDOM,
-    complexity_correlations,
-    english_minus_others,
-    languages_differ,
-    method_correlations,
-    random_minus_subtle,
-    typology_means,
-)
+from pairbank.stats.analyses.languages.statistics import BEST_LAYER, ENGLISH, ORDER
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.paired_tests import corrected
@@ -43,8 +22,6 @@ from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import SummaryRow, long_table
 from pairbank.stats.wording import number, p_value
 
-MOST_ROWS = 25
-"""Of the first table; of more, a row per model."""
 MOST_NAMED = 12
 """Correlations that the text has one by one; of more, medians."""
 INHERITANCE = "property inheritance"
@@ -78,15 +55,17 @@ def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
         )
     cells = accuracies[accuracies["value"].notna()]
     types = {tag: facts.typology for tag, facts in typology().items()}
-    means, of_layers = typology_means(cells, types), long_table(layers, PLACE)
-    complexity = complexity_correlations(cells, of_layers[of_layers["value"].notna()], types, seed=context.seed)
+    means, of_layers = statistics.typology_means(cells, types), long_table(layers, PLACE)
+    complexity = statistics.complexity_correlations(
+        cells, of_layers[of_layers["value"].notna()], types, seed=context.seed
+    )
     scored = pairs[pairs["is_choice"].astype(bool)].dropna(subset="delta")
     scored = scored.assign(credit=(signs(scored["delta"].to_numpy(dtype=np.float64)) + 1) / 2)
-    credit = groups(scored, "model", "method")
-    differ = [dict(zip(("model", "method"), x.key, strict=True)) | languages_differ(x.frame) for x in credit]
+    by_method = groups(scored, "model", "method")
+    differ = [x.place | statistics.languages_differ(x.frame) for x in by_method]
     varies = pd.DataFrame(differ, columns=["model", "method", "F", "p", "n_languages"])
     of_controls = long_table(controls, PLACE)
-    tags = in_order(list(cells["language"]), PAPER_ORDER)
+    tags = figures.in_order(list(cells["language"]), figures.PAPER_ORDER)
     has_types = means["typology"].nunique() > 1
     return Result(
         tables={
@@ -94,24 +73,21 @@ def languages(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "complexity": complexity,
             "accuracy": accuracies,
             "typology": means,
-            "correlation": method_correlations(cells),
+            "correlation": statistics.method_correlations(cells),
             "unasked": pd.DataFrame([row for table in tables for row in unasked_rows(table)], columns=[*UNASKED]),
             "layers": of_layers,
-            "contrasts": contrasts(credit, cells, random_minus_subtle, over="negative_type", first=RANDOM),
-            "english": contrasts(credit, cells, english_minus_others, over="language", first=ENGLISH),
+            "contrasts": contrasts(by_method, cells, over="negative_type"),
+            "english": contrasts(by_method, cells, over="language"),
             "controls": of_controls,
             "varies": varies.assign(p_holm=corrected(varies["p"].to_numpy(dtype=float)).holm),
         },
         main_chart="types" if cells["model"].nunique() > 1 and has_types else str(accuracies["model"].iloc[0]),
-        charts=[*language_charts(accuracies, means, of_controls)],
+        charts=[*figures.language_charts(accuracies, means, of_controls)],
         values={
             "cells": cells,
             "tags": tags,
-            "methods": methods_in_order(list(cells["method"])),
-            "drew": (complexity["p"].notna() & (complexity["n_languages"] > MOST_EXACT)).any(),
-            "ALPHA": ALPHA,
-            "FEWEST": FEWEST,
-            "N_PERMUTATIONS": N_PERMUTATIONS,
+            "methods": figures.methods_in_order(list(cells["method"])),
+            "drew": (complexity["p"].notna() & (complexity["n_languages"] > statistics.MOST_EXACT)).any(),
         },
     )
 
@@ -152,28 +128,22 @@ def _rho(complexity: pd.DataFrame) -> str:
     return f"{number(known[0]['rho'])} ({p_value(known[0]['p'])}, {known[0]['n_languages']} languages)" if known else ""
 
 
-def contrasts(
-    credit: Sequence[Group],
-    cells: pd.DataFrame,
-    of_pairs: Callable[[pd.DataFrame], dict[str, Any]],
-    *,
-    over: str,
-    first: str,
-) -> pd.DataFrame:
+def contrasts(pairs: Sequence[Group], cells: pd.DataFrame, *, over: str) -> pd.DataFrame:
     """Return a difference of accuracies per model and method with its interval; of F1, which has none, as well."""
-    rows = [dict(zip(("model", "method"), x.key, strict=True)) | of_pairs(x.frame) for x in credit]
-    other = "language" if over == "negative_type" else "negative_type"
+    of_kinds = over == "negative_type"
+    of_pairs = statistics.random_minus_subtle if of_kinds else statistics.english_minus_others
+    first, other = (statistics.RANDOM, "language") if of_kinds else (ENGLISH, "negative_type")
+    rows = [x.place | of_pairs(x.frame) for x in pairs]
     for group in groups(where(cells, metric="f1"), "model"):
         wide = group.frame.pivot_table(index=other, columns=over, values="value", sort=False)
         if first in wide.columns and wide.shape[1] > 1:
             ahead = (wide[first] - wide.drop(columns=first).mean(axis=1)).dropna()
-            counts = {"n_languages": len(ahead), "n_higher": int((ahead > 0).sum())}
-            if over == "language":
-                means = wide.mean()
-                counts = {"n_languages": wide.shape[1] - 1, "n_higher": int((means[first] > means).sum())}
-            f1 = {"value": ahead.mean(), "low": np.nan, "high": np.nan, "n": int(group.frame["n"].sum())} | counts
+            means = wide.mean()
+            n_higher = (ahead > 0).sum() if of_kinds else (means[first] > means).sum()
+            f1 = {"value": ahead.mean(), "low": np.nan, "high": np.nan, "n": int(group.frame["n"].sum())}
+            f1 |= {"n_languages": len(ahead) if of_kinds else wide.shape[1] - 1, "n_higher": int(n_higher)}
             reason = {"reason": "probes have no outcome of single pairs"}
-            rows.append({"model": group.key[0], "method": NEURO} | f1 | reason)
+            rows.append(group.place | {"method": figures.NEURO} | f1 | reason)
     return typed(rows, CONTRAST)
 
 

@@ -16,32 +16,12 @@ from pairbank.builders.ratings import BINARY, FORCED_CHOICE, SHARE_THAT_ACCEPTS
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.form import cells
-from pairbank.stats.analyses.raters.judgments import (
-    COLUMNS,
-    OF_SENTENCES,
-    choices_of,
-    place_of,
-    side_ratings_of,
-)
+from pairbank.stats.analyses.raters import judgments
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import signs
+from pairbank.stats.measures import human_agreement, raters
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.distributions import distribution_distance
-from pairbank.stats.measures.human_agreement import (
-    LEAST_ITEMS,
-    AlternativeAnnotator,
-    alternative_annotator,
-    alternative_annotator_of_ratings,
-    ceiling_from_ratings,
-)
-from pairbank.stats.measures.raters import (
-    Level,
-    WithOthers,
-    intraclass_correlations,
-    krippendorff_alpha,
-    rater_accuracy,
-    with_others,
-)
 from pairbank.stats.scored_table.method_scores import answer_shares
 from pairbank.stats.scored_table.scored_table import ScoredTable
 
@@ -91,7 +71,7 @@ def judged(table: ScoredTable, ratings: pd.DataFrame) -> Judged | None:
     selected = ratings[ratings["item_id"].isin(set(known.item_ids))]
     if selected.empty:
         return None
-    choices, sides = choices_of(selected, known.item_ids), side_ratings_of(selected, known.item_ids)
+    choices, sides = judgments.choices_of(selected, known.item_ids), judgments.side_ratings_of(selected, known.item_ids)
     if choices is None and sides is None:
         return None
     return Judged(table=known, choices=choices, sides=sides, rated=selected[selected["scale"] != FORCED_CHOICE])
@@ -100,16 +80,16 @@ def judged(table: ScoredTable, ratings: pd.DataFrame) -> Judged | None:
 def people_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     """Yield raters and majorities, a row each: who, accuracy with interval, r with the other raters."""
     made = judged.choices
-    people = None if made is None else rater_accuracy(made.to_numpy(), paradigms=judged.chosen.paradigms)
+    people = None if made is None else raters.rater_accuracy(made.to_numpy(), paradigms=judged.chosen.paradigms)
     others = _with_others(judged, None)
     if people is not None:
         together = (("all raters", people.single), ("majority of raters", people.majority))
         for who, estimate in (*together, ("majority without one rater", people.majority_of_others)):
-            yield place_of(judged.table.corpus, "people", who, estimate=estimate)
+            yield judgments.place_of(judged.table.corpus, "people", who, estimate=estimate)
     for number in range(max(len(people.each) if people else 0, others.rater.size if others else 0)):
         r = float(others.rater[number]) if others is not None and number < others.rater.size else math.nan
         single = people.each[number] if people is not None and number < len(people.each) else None
-        yield place_of(judged.table.corpus, "rater", f"rater {number}", estimate=single, r=r)
+        yield judgments.place_of(judged.table.corpus, "rater", f"rater {number}", estimate=single, r=r)
 
 
 def model_rows(judged: Judged) -> Iterator[dict[str, Any]]:
@@ -126,19 +106,19 @@ def model_rows(judged: Judged) -> Iterator[dict[str, Any]]:
             both = ~np.isnan(others.rater) & ~np.isnan(others.model)
             ahead = float((others.model[both] > others.rater[both]).mean()) if both.any() else math.nan
         if estimate is not None or not math.isnan(r):
-            of_model = place_of(
+            of_model = judgments.place_of(
                 judged.table.corpus, "model", judged.table.model, method=layout.method, estimate=estimate, r=r
             )
             yield of_model | {"share_ahead": ahead}
 
 
-def _with_others(judged: Judged, layout: MethodLayout | None) -> WithOthers | None:
+def _with_others(judged: Judged, layout: MethodLayout | None) -> raters.WithOthers | None:
     if judged.sides is None:
         return None
     scores = None if layout is None else _side_scores(judged, layout)
     if layout is not None and scores is None:
         return None
-    return with_others(*_numbers(judged.sides), scores)
+    return raters.with_others(*_numbers(judged.sides), scores)
 
 
 def _numbers(sides: pd.DataFrame) -> tuple[IntArray, IntArray, FloatArray]:
@@ -148,7 +128,7 @@ def _numbers(sides: pd.DataFrame) -> tuple[IntArray, IntArray, FloatArray]:
 
 def _side_scores(judged: Judged, layout: MethodLayout) -> FloatArray | None:
     """Return a method's scores of the sides, numbered as in the ratings; None where it scores no single side."""
-    if layout.kind not in OF_SENTENCES:
+    if layout.kind not in judgments.OF_SENTENCES:
         return None
     good, bad = (judged.table.side(layout.method, side) for side in ("good", "bad"))
     scores = np.column_stack([good, bad]).ravel()
@@ -166,7 +146,7 @@ def alternative_rows(judged: Judged, *, epsilon: float) -> Iterator[dict[str, An
     for layout in base.layouts:
         for name, rows in groups:
             test = _tested(judged, layout, rows, epsilon, None if name else paradigms)
-            if test is not None and (not name or test.n_items >= LEAST_ITEMS):
+            if test is not None and (not name or test.n_items >= human_agreement.LEAST_ITEMS):
                 numbers = ("winning_rate", "advantage", "rater_advantage", "n_raters", "reason")
                 yield {
                     "corpus": judged.table.corpus,
@@ -180,7 +160,7 @@ def alternative_rows(judged: Judged, *, epsilon: float) -> Iterator[dict[str, An
 
 def _tested(
     judged: Judged, layout: MethodLayout, rows: BoolArray, epsilon: float, paradigms: IntArray | None
-) -> AlternativeAnnotator | None:
+) -> human_agreement.AlternativeAnnotator | None:
     """Return the test on some of the items, of choices where raters made any, else of ratings of single sides."""
     if judged.choices is not None:
         decided = signs(judged.chosen.delta(layout.method))
@@ -188,7 +168,11 @@ def _tested(
         part = judged.choices.to_numpy()[kept]
         part = part[:, (~np.isnan(part)).any(axis=0)]
         of_kept = None if paradigms is None else paradigms[kept]
-        return alternative_annotator(part, decided[kept], epsilon=epsilon, paradigms=of_kept) if part.size else None
+        return (
+            human_agreement.alternative_annotator(part, decided[kept], epsilon=epsilon, paradigms=of_kept)
+            if part.size
+            else None
+        )
     scores, sides = _side_scores(judged, layout), judged.sides
     if scores is None or sides is None:
         return None
@@ -199,31 +183,31 @@ def _tested(
         return None
     z = (scores - np.nanmean(rated)) / np.nanstd(rated)
     of_sides = None if paradigms is None else np.repeat(paradigms, 2)
-    return alternative_annotator_of_ratings(
+    return human_agreement.alternative_annotator_of_ratings(
         thing[selected], rater[selected], value[selected], z, epsilon=epsilon, paradigms=of_sides
     )
 
 
 def reliability_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     """Yield how far raters agree: intraclass correlations, Krippendorff's alpha, and the ceiling of r."""
-    frames: dict[str, tuple[Level, pd.DataFrame]] = {}
+    frames: dict[str, tuple[raters.Level, pd.DataFrame]] = {}
     if judged.choices is not None:
         made = judged.choices.stack().dropna().rename_axis(["item_id", "rater"]).reset_index(name="value")
         frames["choices"] = "nominal", made.assign(side="good")
     if judged.sides is not None:
-        frames["ratings of sides"] = "interval", judged.sides[list(COLUMNS)]
+        frames["ratings of sides"] = "interval", judged.sides
     for of, (level, frame) in frames.items():
         if len(frame) > MOST_ALPHA:
             continue
         place = {"corpus": judged.table.corpus, "of": of, "n_ratings": len(frame), "n_raters": frame["rater"].nunique()}
-        named = {"Krippendorff's alpha": krippendorff_alpha(frame, scale=level)}
+        named = {"Krippendorff's alpha": raters.krippendorff_alpha(frame, scale=level)}
         if level == "interval":
-            icc = intraclass_correlations(frame)
+            icc = raters.intraclass_correlations(frame)
             named |= {f"ICC, {name.replace('_', ', ')} rating": icc[name] for name in ICC_SHOWN}
         for measure, estimate in named.items():
             yield place | {"measure": measure} | cells(estimate) | {"n": estimate.n, "reason": estimate.reason}
-        if level == "interval" and judged.sides is not None:
-            ceiling = ceiling_from_ratings(*_numbers(judged.sides))
+        if level == "interval":
+            ceiling = human_agreement.ceiling_from_ratings(*_numbers(frame))
             row = place | {"measure": CEILING, "value": ceiling.ceiling_r, "low": math.nan, "high": math.nan}
             yield row | {"n": ceiling.n, "reason": ceiling.reason or "no interval is defined for it"}
 

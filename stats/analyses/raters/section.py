@@ -16,9 +16,9 @@ from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import MOST_FIRST_ROWS, Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, where
 from pairbank.stats.analyses.raters import beside, judgments
-from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
+from pairbank.stats.estimates import bootstrap
 from pairbank.stats.figures.charts import MOST_LINES, intervals
-from pairbank.stats.measures.human_agreement import EPSILON, LEAST_ITEMS
+from pairbank.stats.measures import human_agreement
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
 from pairbank.stats.wording import capitalised, mean_and_span, number, plural, value_range, with_interval
@@ -45,7 +45,7 @@ NUMBERS = {"accuracy": "value", R_HEADING: "r_with_others", "r with mean ratings
 
 
 @analysis(title="Is a model as good as one more person?", facts=("ratings", "mean_ratings"))
-def raters(tables: Sequence[ScoredFrame], context: Context, *, epsilon: float = EPSILON) -> Result:
+def raters(tables: Sequence[ScoredFrame], context: Context, *, epsilon: float = human_agreement.EPSILON) -> Result:
     """Return each rater beside each model: accuracies, correlations with the other raters, the annotator test."""
     of_means = [read_table(table).choices for table in tables if table.corpus in context.mean_ratings]
     of_means = [table for table in of_means if not np.isnan(judgments.means_of(table)).all()]
@@ -96,7 +96,7 @@ def _result(
     tables: dict[str, pd.DataFrame], *, means: dict[str, tuple[int, int] | None], values: dict[str, Any]
 ) -> Result:
     """Return the tables with that of the first page, and what the template reads beside them."""
-    each, tests = wider(tables["each"]), tables["test"]
+    each, tests = bootstrap.wider(tables["each"]), tables["test"]
     tested = where(tests[tests["winning_rate"].notna()], phenomenon="")
     tested = tested.assign(wins=tested[["winning_rate", "winning_rate_beyond"]].min(axis=1))  # beyond paradigms, too
     scored_singly = each[each["r_with_others"].notna() | each["r_with_means"].notna()]
@@ -117,10 +117,6 @@ def _result(
             "fair": sorted(methods & set(FAIR)),
             "shows_r": R_HEADING in first and first[R_HEADING].ne("").any(),
             "nearest": tables["distances"] if len(tables["distances"]) else pd.DataFrame(columns=[*DISTANCE]),
-            "DISTANCES": beside.DISTANCES,
-            "LEAST_ITEMS": LEAST_ITEMS,
-            "LEAST_PARADIGMS": LEAST_PARADIGMS,
-            "MEANS": judgments.MEANS,
         },
     )
 

@@ -15,7 +15,7 @@ from pairbank.scoring.api.names import REGIONS
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, where
 from pairbank.stats.analyses.suites.results import TWOFOLD, comparison_rows, model_rows, suite_row, suites_of
-from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
+from pairbank.stats.estimates import bootstrap
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -59,10 +59,9 @@ def suites(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         main_chart="accuracy",
         charts=[*_charts(by_suite, where(comparisons, kind=TWOFOLD))],
         values={
-            "means": wider(models),
+            "means": bootstrap.wider(models),
             "twofold": where(comparisons, kind=TWOFOLD),
             "FEW": FEW,
-            "LEAST_PARADIGMS": LEAST_PARADIGMS,
         },
     )
 
@@ -71,14 +70,12 @@ def phenomena(by_suite: pd.DataFrame) -> pd.DataFrame:
     """Return the mean accuracy over the suites of each phenomenon, as the paper has it, with the lowest and highest."""
     rows = Rows()
     for group in groups(by_suite, "model", "phenomenon"):
-        ordered = records(group.frame.sort_values("value", kind="stable"))
-        lowest, highest = ordered[0], ordered[-1]
-        rows.append(
-            {"model": group.key[0], "phenomenon": group.key[1], "suites": len(group.frame)}
-            | {"items": int(group.frame["n"].sum()), "mean": float(group.frame["value"].mean())}
-            | {"lowest": f"{lowest['suite']} {number(lowest['value'])}"}
-            | {"highest": f"{highest['suite']} {number(highest['value'])}"}
-        )
+        suites_of_it = records(group.frame.sort_values("value", kind="stable"))
+        counts = {"suites": len(suites_of_it), "items": int(group.frame["n"].sum())}
+        row = group.place | counts | {"mean": float(group.frame["value"].mean())}
+        for name, suite in (("lowest", suites_of_it[0]), ("highest", suites_of_it[-1])):
+            row[name] = f"{suite['suite']} {number(suite['value'])}"
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
