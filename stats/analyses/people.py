@@ -240,12 +240,11 @@ def _correlation_charts(known: pd.DataFrame) -> list[Chart]:
 def _scatters(of_strings: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Iterator[Chart]:
     """Yield a panel per corpus and model, as many figures as they need."""
     several = of_strings["model"].nunique() > 1
-    drawn = {tuple(part.iloc[0][[*KEYS]]): part for part in points}
-    parts = []
-    for row in sorted(records(of_strings), key=lambda row: [*drawn].index(tuple(row[key] for key in KEYS))):
-        name = f"{row['corpus']}, {row['model']}" if several else row["corpus"]
-        panel = f"{name}\nr = {number(row['value'])}, n = {row['n']:,}"
-        parts.append(drawn[tuple(row[key] for key in KEYS)].assign(panel=panel))
+    known, parts = {tuple(row[key] for key in KEYS): row for row in records(of_strings)}, []
+    for part in points:
+        if row := known.get(tuple(part[[*KEYS]].iloc[0])):
+            name = f"{row['corpus']}, {row['model']}" if several else row["corpus"]
+            parts.append(part.assign(panel=f"{name}\nr = {number(row['value'])}, n = {row['n']:,}"))
     for nth, shown in pages(parts, MOST_PANELS):
         yield Chart(
             name=f"scatter {nth}" if len(shown) < len(parts) else "scatter",

@@ -16,17 +16,7 @@ from pairbank.stats.analyses.form import Chart, charts, where
 from pairbank.stats.analyses.languages.statistics import ORDER
 from pairbank.stats.figures.charts import MOST_SERIES, heat_map
 from pairbank.stats.figures.models import runs
-from pairbank.stats.figures.style import (
-    CHANCE,
-    COLOURS,
-    INK,
-    drawing,
-    grid,
-    label,
-    legend,
-    series_style,
-    styled,
-)
+from pairbank.stats.figures.style import CHANCE, COLOURS, INK, drawing, grid, label, legend, series_style, styled
 from pairbank.stats.wording import span
 
 if TYPE_CHECKING:

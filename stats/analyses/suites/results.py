@@ -69,11 +69,6 @@ class Comparison:
         """What it reads."""
         return tuple(region for region in dict.fromkeys((*self.left, *self.right)) if region is not None)
 
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """The conditions that it reads."""
-        return tuple(dict.fromkeys(condition for _, condition in self.regions))
-
     def margin_bits(self, surprisal: Surprisal) -> FloatArray:
         """Return by how much it holds, above 0 where it does; of an equality, minus the distance."""
         difference = in_bits(plus(self.left, self.right, -1), surprisal)
@@ -198,19 +193,15 @@ class _Parser:
 class Suite:
     """The items of one suite, scored by one model."""
 
-    corpus: str
-    model: str
-    name: str
+    place: dict[str, str]
+    """Its model, corpus and name, as tables have them."""
     phenomenon: str
     formulas: tuple[Formula, ...]
     items: tuple[int, ...]
     bits: dict[str, FloatArray]
     """Condition -> surprisal of each region, shape (items, regions); NaN where the item lacks the condition."""
-    n_flagged: int
-    """Sentences in which a token reaches over the end of a region."""
-    n_unscored: int
-    unscored_flags: str
-    """What the method flags of the sentences that it does not score."""
+    counts: dict[str, int | str]
+    """Sentences in which a token reaches over the end of a region; those that are not scored, and what is flagged."""
 
     def surprisal(self, region: int, condition: str) -> FloatArray:
         """Return the surprisals of a region, 0 = the whole sentence, in bits, one an item."""
@@ -219,8 +210,8 @@ class Suite:
             return np.full(len(self.items), np.nan)
         if region > known.shape[1]:
             raise BankError(
-                f"suite {self.name!r} has no region {region}, which its formula names of {condition!r}; it has "
-                f"{known.shape[1]}"
+                f"suite {self.place['suite']!r} has no region {region}, which its formula names of {condition!r}; it "
+                f"has {known.shape[1]}"
             )
         return np.asarray(known.sum(axis=1) if region == 0 else known[:, region - 1])
 
@@ -251,51 +242,41 @@ def suites_of(table: ScoredFrame) -> Iterator[Suite]:
         flags = [flag for of in without.get(COLUMNS.flags, ()) if of is not None for flag in of]
         items = tuple(dict.fromkeys(part["item_number"].to_list()))
         yield Suite(
-            corpus=table.corpus,
-            model=table.model,
-            name=str(name),
+            place={"model": table.model, "corpus": table.corpus, "suite": str(name)},
             phenomenon="" if first["phenomenon"] is None else str(first["phenomenon"]),
             formulas=tuple(parsed(text) for text in json.loads(first["formulas"])),
             items=items,
             bits=_bits(part, items),
-            n_flagged=int(differ[(scored["subset"] == name).to_numpy()].sum()),
-            n_unscored=len(without),
-            unscored_flags=", ".join(dict.fromkeys(flags)),
+            counts={
+                "other_tokens": int(differ[(scored["subset"] == name).to_numpy()].sum()),
+                "unscored": len(without),
+                "unscored_flags": ", ".join(dict.fromkeys(flags)),
+            },
         )
 
 
 def _bits(part: pd.DataFrame, items: tuple[int, ...]) -> dict[str, FloatArray]:
-    place = {item: number for number, item in enumerate(items)}
-    n_regions = {len(cells) for cells in part[COLUMNS.by_region]}
+    n_regions = set(map(len, part[COLUMNS.by_region]))
     if len(n_regions) != 1:
         raise BankError(
             f"{part['item_id'].iloc[0]}: sentences of its suite have {sorted(n_regions)} regions; expected one"
         )
-    results = {str(name): np.full((len(items), *n_regions), np.nan) for name in dict.fromkeys(part["condition"])}
-    for item, condition, nats in zip(part["item_number"], part["condition"], part[COLUMNS.by_region], strict=True):
-        results[str(condition)][place[item]] = -np.asarray(nats, dtype=np.float64) / NATS_A_BIT
+    results = {}
+    for name, rows in part.groupby("condition", sort=False):
+        results[str(name)] = np.full((len(items), *n_regions), np.nan)
+        nats = np.array(rows[COLUMNS.by_region].to_list(), dtype=np.float64)
+        results[str(name)][pd.Index(items).get_indexer(pd.Index(rows["item_number"]))] = -nats / NATS_A_BIT
     return results
 
 
 def suite_row(suite: Suite) -> dict[str, Any]:
     """Return in how many items of a suite all its predictions hold."""
-    known = _known(suite, [part for prediction in suite.predictions for part in comparisons_of(prediction)])
+    known = _known(suite, _parts(suite))
     estimate = share_of_items(suite.held[known].astype(float))
     shares = [float(part.holds(suite.surprisal)[known].mean()) if known.any() else np.nan for part in _parts(suite)]
-    return {
-        "model": suite.model,
-        "corpus": suite.corpus,
-        "suite": suite.name,
-        "phenomenon": suite.phenomenon,
-        "comparisons": len(shares),
-        **cells(estimate),
-        "n": estimate.n,
-        "each_alone": float(np.mean(shares)) if shares else np.nan,
-        "left_out": int((~known).sum()),
-        "other_tokens": suite.n_flagged,
-        "unscored": suite.n_unscored,
-        "unscored_flags": suite.unscored_flags,
-    }
+    row = suite.place | {"phenomenon": suite.phenomenon, "comparisons": len(shares)}
+    row |= cells(estimate) | {"n": estimate.n, "each_alone": float(np.mean(shares)) if shares else np.nan}
+    return row | {"left_out": int((~known).sum())} | suite.counts
 
 
 def model_rows(by_suite: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -310,14 +291,8 @@ def model_rows(by_suite: pd.DataFrame) -> Iterator[dict[str, Any]]:
         estimate = Estimate(value=mean, low=float(low[0]), high=float(high[0]), n=n_items, method="wilson-stratified")
         if shares.size >= LEAST_PARADIGMS:
             estimate = share_over(estimate, shares, np.arange(shares.size))
-        yield {
-            "model": model,
-            **cells(estimate),
-            "n": estimate.n,
-            **cells(estimate, paradigms=True),
-            "n_paradigms": estimate.n_paradigms,
-            "suites": shares.size,
-        }
+        row = {"model": model} | cells(estimate) | {"n": estimate.n} | cells(estimate, paradigms=True)
+        yield row | {"n_paradigms": estimate.n_paradigms, "suites": shares.size}
 
 
 def comparison_rows(suite: Suite) -> Iterator[dict[str, Any]]:
@@ -325,20 +300,12 @@ def comparison_rows(suite: Suite) -> Iterator[dict[str, Any]]:
     predicted = set(map(id, _parts(suite)))
     for formula in suite.formulas:
         for part in comparisons_of(formula):
-            known, kind = _known(suite, [part]), TWOFOLD if len(part.conditions) > 2 else "difference"
+            known, kind = _known(suite, [part]), TWOFOLD if len({x for _, x in part.regions}) > 2 else "difference"
             margin = mean_of_items(part.margin_bits(suite.surprisal)[known])
             held = share_of_items(part.holds(suite.surprisal)[known].astype(float))
-            yield {
-                "model": suite.model,
-                "corpus": suite.corpus,
-                "suite": suite.name,
-                "comparison": part.text.replace("%", ""),
-                "kind": kind if id(part) in predicted else "control",
-                **cells(margin),
-                "n": margin.n,
-                **cells(held, "holds"),
-                "reason": margin.reason or "",
-            }
+            row = suite.place | {"comparison": part.text.replace("%", "")}
+            row |= {"kind": kind if id(part) in predicted else "control"} | cells(margin) | {"n": margin.n}
+            yield row | cells(held, "holds") | {"reason": margin.reason or ""}
 
 
 def _parts(suite: Suite) -> list[Comparison]:

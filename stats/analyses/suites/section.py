@@ -51,7 +51,7 @@ def suites(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "suites": by_suite,
             "comparisons": comparisons,
             "items": pd.DataFrame(
-                {"model": suite.model, "suite": suite.name, "item_number": item, "holds": bool(holds)}
+                {name: suite.place[name] for name in ("model", "suite")} | {"item_number": item, "holds": bool(holds)}
                 for suite in scored
                 for item, holds in zip(suite.items, suite.held, strict=True)
             ),

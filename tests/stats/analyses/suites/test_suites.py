@@ -14,6 +14,7 @@ from pairbank.stats.analyses.form import Words
 from pairbank.stats.analyses.suites import section as suites_module
 from pairbank.stats.analyses.suites.results import model_rows
 from pairbank.stats.analyses.suites.section import suites as section
+from pairbank.stats.estimates import bootstrap
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 
@@ -100,7 +101,7 @@ def test_from_four_suites_on_the_mean_has_an_interval_for_suites_like_these() ->
 def answer_of(suites: pd.DataFrame) -> str:
     values = {"means": wider(pd.DataFrame(model_rows(suites))), "suites": suites, "twofold": pd.DataFrame()}
     template = Path(suites_module.__file__).with_name("suites.md.j2")
-    return Words(template, values | {"LEAST_PARADIGMS": LEAST_PARADIGMS})["answer"]
+    return Words(template, values | {"bootstrap": bootstrap})["answer"]
 
 
 def test_items_that_lack_a_condition_are_left_out_and_counted() -> None:
