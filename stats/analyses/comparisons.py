@@ -59,33 +59,17 @@ def comparisons(tables: Sequence[ScoredFrame], _context: Context, *, margin: flo
         tables={"first": first_table(pairs), "comparisons": pairs, "position_bias": typed(biased)},
         charts=[*_charts(pairs)],
         values={
-            "families": [*families(pairs)],
-            "known": pairs[pairs["p_paradigms"].notna()],
-            "largest": largest_difference(pairs[pairs["p_mid"].notna()]),
+            "families": groups(pairs, "corpus", "compared"),
+            "largest_difference": largest_difference,
             "not_compared": left_out,
             "margin": margin,
         },
     )
 
 
-def families(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield what is compared: all rows, those with a test, the largest difference, why others have none."""
-    for family in groups(table, "corpus", "compared"):
-        untested = family.frame[family.frame["p_mid"].isna()]
-        tested = family.frame[family.frame["p_mid"].notna()]
-        yield {
-            "corpus": family.key[0],
-            "compared": family.key[1],
-            "rows": family.frame,
-            "tested": tested,
-            "known": family.frame[family.frame["p_paradigms"].notna()],
-            "largest": largest_difference(tested),
-            "reasons": list(untested["reason"].fillna("no item is right for one of both only").unique()),
-        }
-
-
-def largest_difference(tested: pd.DataFrame) -> dict[str, Any]:
+def largest_difference(pairs: pd.DataFrame) -> dict[str, Any]:
     """Return the largest difference that holds for as much as can be tested, and for what it holds."""
+    tested = pairs[pairs["p_mid"].notna()]
     if tested.empty:
         return {}
     by_size = wider(tested.loc[tested["difference"].abs().sort_values(ascending=False, kind="stable").index])
