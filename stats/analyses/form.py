@@ -156,12 +156,17 @@ def groups(table: pd.DataFrame, *by: str) -> list[Group]:
     return [Group(by, key, rows) for key, rows in table.groupby([*by], sort=False)] if len(table) else []
 
 
+def interval_text(row: Mapping[str, Any]) -> str:
+    """Return a value with its interval; nothing where it is undefined."""
+    return "" if pd.isna(row["value"]) else wording.with_interval(row)
+
+
 def wide(
     table: pd.DataFrame,
     *,
     rows: Sequence[str],
     columns: str,
-    cell: Callable[[dict[str, Any]], str],
+    cell: Callable[[dict[str, Any]], str] = interval_text,
     always: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return one row per value of `rows` with its largest n, one column per value of `columns`; texts of a cell join.

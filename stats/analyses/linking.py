@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +27,7 @@ from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.wording import plural, with_interval
+from pairbank.stats.wording import plural
 
 SLOR = "slor"
 LEAST_VOTERS = 3
@@ -62,17 +61,13 @@ def linking(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         raise BankError(f"no link can be fitted ({reasons}); score rated sentences by {DIRECT} and {SLOR}")
     fits = links = pd.DataFrame(rows)
     if rows:
-        links = wide(fits, rows=("model", "corpus"), columns="metric", cell=_cell)
+        links = wide(fits, rows=("model", "corpus"), columns="metric")
         links = links[[*links.columns.drop("n"), "n"]]
     return Result(
         tables={"links": links, "linking": fits, "ensembles": pd.DataFrame(votes)},
         values={"unfitted": unfitted}
         | {name: where(fits, metric=metric) if rows else fits for name, metric in METRICS.items()},
     )
-
-
-def _cell(row: dict[str, Any]) -> str:
-    return "" if pd.isna(row["value"]) else with_interval(row)
 
 
 def _fitted(table: ScoredTable) -> Rows | str:

@@ -14,14 +14,14 @@ from pairbank.builders.ratings import without_constant_raters
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import MOST_FIRST_ROWS, Context
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, records, where
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, groups, interval_text, records, where
 from pairbank.stats.analyses.raters import beside, judgments
 from pairbank.stats.estimates import bootstrap
 from pairbank.stats.figures.charts import MOST_LINES, intervals
 from pairbank.stats.measures import human_agreement
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-from pairbank.stats.wording import capitalised, mean_and_span, number, plural, value_range, with_interval
+from pairbank.stats.wording import capitalised, mean_and_span, number, plural, value_range
 
 FAIR = ("mean_logprob", "slor", "bayes_uniform", "bayes_unigram")
 """Scores of a sentence that do not grow with its length alone."""
@@ -137,7 +137,7 @@ def _rows_of_people(of_corpus: pd.DataFrame) -> Rows:
     """Return one row for all raters of a corpus, and one for each of what they give together."""
     each = where(of_corpus, kind="rater")
     rows = [
-        {"corpus": row["corpus"], "who": row["who"], "accuracy": _interval(row), "n": row["n"]}
+        {"corpus": row["corpus"], "who": row["who"], "accuracy": interval_text(row), "n": row["n"]}
         for row in records(where(of_corpus, kind="people"))
     ]
     if each.empty:
@@ -155,7 +155,7 @@ def _rows_of_models(models: pd.DataFrame, tests: pd.DataFrame) -> Iterator[dict[
         wins = [f"{round(one['winning_rate'] * one['n_raters'])} of {one['n_raters']} raters" for one in test]
         numbers = {name: "" if np.isnan(row[column]) else number(row[column]) for name, column in NUMBERS.items()}
         names = {name: row[name] for name in ("corpus", "who", "method")}
-        yield names | numbers | {"accuracy": _interval(row), "wins against": "".join(wins), "n": row["n"] or None}
+        yield names | numbers | {"accuracy": interval_text(row), "wins against": "".join(wins), "n": row["n"] or None}
 
 
 def _rows_of_methods(models: pd.DataFrame, tests: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -170,38 +170,28 @@ def _rows_of_methods(models: pd.DataFrame, tests: pd.DataFrame) -> Iterator[dict
         yield row | {name: value_range(of_method.assign(value=of_method[column]), ("who",)) for name, column in known}
 
 
-def _interval(row: dict[str, Any]) -> str:
-    return "" if np.isnan(row["value"]) else with_interval(row)
-
-
 def _charts(each: pd.DataFrame) -> Iterator[Chart]:
     """Yield raters and models of each corpus on one axis: accuracy where raters chose, else r with the others."""
-    for corpus in groups(each, "corpus"):
-        chosen = corpus.frame["value"].notna().any()
-        of_r = corpus.frame.assign(value=corpus.frame["r_with_others"], low=np.nan, high=np.nan)
-        shown = corpus.frame if chosen else of_r
-        shown = shown[shown["value"].notna()].sort_values("value", ascending=False, kind="stable")
-        if shown.empty:
+    for group in groups(each, "corpus"):
+        corpus, rows = str(group.key[0]), group.frame
+        chosen = rows["value"].notna().any()
+        if not chosen:
+            rows = rows.assign(value=rows["r_with_others"], low=np.nan, high=np.nan)
+        rows = rows[rows["value"].notna()].sort_values("value", ascending=False, kind="stable")
+        if rows.empty:
             continue
-        people = where(shown, kind="rater")
+        people = where(rows, kind="rater")
         if len(people) > MOST_RATERS:
-            names = ["highest rater", "middle rater", "lowest rater"]
-            middle = people.iloc[[0, len(people) // 2, len(people) - 1]].assign(who=names)
-            shown = pd.concat([middle, shown[shown["kind"] != "rater"]])
-            shown = shown.sort_values("value", ascending=False, kind="stable")
-        name = shown["who"].where(shown["method"] == "", shown["who"] + ", " + shown["method"])
+            middle = people.iloc[[0, len(people) // 2, len(people) - 1]]
+            middle = middle.assign(who=["highest rater", "middle rater", "lowest rater"])
+            rows = pd.concat([middle, rows[rows["kind"] != "rater"]])
+            rows = rows.sort_values("value", ascending=False, kind="stable")
+        rows = rows.assign(row=rows["who"].where(rows["method"] == "", rows["who"] + ", " + rows["method"]))
         what = "accuracy" if chosen else "Pearson r with the other raters' mean"
+        style = {"rows": "row", "series": "kind", "x_label": what, "title": corpus, "chance": 0.5 if chosen else None}
         yield Chart(
-            name=str(corpus.key[0]),
+            name=corpus,
             caption="beside_each_other",
-            draw=partial(
-                intervals,
-                shown.assign(row=name).head(MOST_LINES * 2),
-                rows="row",
-                series="kind",
-                x_label=what,
-                title=str(corpus.key[0]),
-                chance=0.5 if chosen else None,
-            ),
-            values={"corpus": corpus.key[0], "what": what, "chosen": chosen},
+            draw=partial(intervals, rows.head(MOST_LINES * 2), **style),
+            values={"corpus": corpus, "what": what, "chosen": chosen},
         )
