@@ -222,10 +222,6 @@ def _charts(table: pd.DataFrame) -> Iterator[Chart]:
         matrix = pd.concat([shown, turned]).pivot_table(index="a", columns="b", values="difference", sort=False)
         names = list(dict.fromkeys([*shown["a"], *shown["b"]]))[:MOST_CELLS]
         widest = max(0.05, float(np.ceil(shown["difference"].abs().max() * 20) / 20))
-        draw = partial(
-            heat_map,
-            matrix.reindex(index=names, columns=names),
-            value_label="difference in accuracy",
-            limits=(-widest, widest),
-        )
+        matrix = matrix.reindex(index=names, columns=names)
+        draw = partial(heat_map, matrix, value_label="difference in accuracy", limits=(-widest, widest))
         yield Chart(name=f"{corpus} {compared}", caption="matrix", draw=draw, values=values | {"within": within})

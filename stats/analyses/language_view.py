@@ -215,20 +215,10 @@ def _maps(
         index = [f"{x} {resource(tag) if resource(tag) >= 0 else '–'}" for x, tag in zip(index, some, strict=True)]
         labels = [label for _, label in order]
         values, n = (x.reindex(index=some, columns=order).set_axis(index).set_axis(labels, axis=1) for x in (values, n))
-        yield Chart(
-            name=f"{file} {nth}".strip(),
-            caption=caption,
-            draw=partial(
-                grouped_map,
-                values,
-                n,
-                row_groups=[family(tag) for tag in some],
-                column_groups=[block for block, _ in order if block],
-                value_label="accuracy",
-                title=title,
-            ),
-            values={"n": shown["n"], "model": shown["model"].iloc[0], "reference": reference_names(rows)},
-        )
+        blocks = {"row_groups": [family(tag) for tag in some], "column_groups": [block for block, _ in order if block]}
+        draw = partial(grouped_map, values, n, **blocks, value_label="accuracy", title=title)
+        of_map = {"n": shown["n"], "model": shown["model"].iloc[0], "reference": reference_names(rows)}
+        yield Chart(name=f"{file} {nth}".strip(), caption=caption, draw=draw, values=of_map)
 
 
 def _charts_of_groups(of_groups: pd.DataFrame, models: Sequence[str]) -> Iterator[Chart]:
@@ -247,9 +237,5 @@ def _charts_of_groups(of_groups: pd.DataFrame, models: Sequence[str]) -> Iterato
             draw = partial(areas, shown.assign(corpus=shown["row"]), x_label=x_label)
             if few:
                 draw = partial(intervals, shown, rows="row", series="model", x_label=x_label, chance=0.5)
-            yield Chart(
-                name=f"{by} {page}" if page > 1 else str(by),
-                caption="by_group",
-                draw=draw,
-                values={"by": by, "few": few, "reference": reference_names(direct)},
-            )
+            values = {"by": by, "few": few, "reference": reference_names(direct)}
+            yield Chart(name=f"{by} {page}" if page > 1 else by, caption="by_group", draw=draw, values=values)

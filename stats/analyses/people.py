@@ -245,19 +245,9 @@ def _scatters(of_strings: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Itera
         if row := known.get(tuple(part[[*KEYS]].iloc[0])):
             name = f"{row['corpus']}, {row['model']}" if several else row["corpus"]
             parts.append(part.assign(panel=f"{name}\nr = {number(row['value'])}, n = {row['n']:,}"))
+    columns = {"x": "delta", "y": "human", "panel": "panel"}
+    labels = {"x_label": "log P(good) - log P(bad), nats", "y_label": "people: good - bad"}
     for nth, shown in pages(parts, MOST_PANELS):
-        yield Chart(
-            name=f"scatter {nth}" if len(shown) < len(parts) else "scatter",
-            caption="scatter",
-            draw=partial(
-                scatter_panels,
-                pd.concat(shown, ignore_index=True),
-                x="delta",
-                y="human",
-                panel="panel",
-                x_label="log P(good) - log P(bad), nats",
-                y_label="people: good - bad",
-                with_n=False,
-            ),
-            values={"n": of_strings["n"]},
-        )
+        name = f"scatter {nth}" if len(shown) < len(parts) else "scatter"
+        draw = partial(scatter_panels, pd.concat(shown, ignore_index=True), **columns, **labels, with_n=False)
+        yield Chart(name=name, caption="scatter", draw=draw, values={"n": of_strings["n"]})

@@ -87,21 +87,10 @@ def _charts(by_suite: pd.DataFrame, twofold: pd.DataFrame) -> Iterator[Chart]:
         for cell in ("value", "n")
     )
     circuits = [str(name).replace("_", " ") for name in matrix.index.get_level_values("phenomenon")]
-    yield Chart(
-        name="accuracy",
-        caption="accuracies",
-        draw=partial(
-            grouped_map,
-            matrix.droplevel("phenomenon"),
-            counts.droplevel("phenomenon"),
-            row_groups=circuits,
-            value_label="share of items",
-            diverging=False,
-        ),
-        values={"n": by_suite["n"]},
-    )
+    numbers = [table.droplevel("phenomenon") for table in (matrix, counts)]
+    draw = partial(grouped_map, *numbers, row_groups=circuits, value_label="share of items", diverging=False)
+    yield Chart(name="accuracy", caption="accuracies", draw=draw, values={"n": by_suite["n"]})
     if len(twofold) and by_suite["model"].nunique() <= MOST_MODELS:
-        draw = partial(
-            intervals, twofold, rows="suite", series="model", x_label="margin of the prediction (bits)", zero=True
-        )
+        x_label = "margin of the prediction (bits)"
+        draw = partial(intervals, twofold, rows="suite", series="model", x_label=x_label, zero=True)
         yield Chart(name="differences", caption="differences", draw=draw)
