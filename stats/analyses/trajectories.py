@@ -25,7 +25,7 @@ from pairbank.stats.measures.agreement import pearson
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import ModelFeatures
-from pairbank.stats.scored_table.scored_table import PARADIGM, read_table
+from pairbank.stats.scored_table.scored_table import PARADIGM, ScoredTable, read_table
 from pairbank.stats.wording import number
 
 ALPHA, N_PERMUTATIONS = 0.05, 4999
@@ -44,50 +44,26 @@ def trajectories(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return the curves of runs, when each phenomenon is above chance for good, and whether runs agree on the order."""
     curves, onsets, words, n_left_out = Rows(), Rows(), Rows(), 0
     for run in runs_of(tables, context.features):
-        for method in run.methods:
-            n_left_out += _learnt(run, method, curves, onsets)
+        reads = [read_table(table).choices for table in run.tables]
+        for layout in run.tables[0].layouts:
+            n_left_out += _learnt(run, reads, layout.method, curves, onsets)
         words += _next_words(run)
     if not onsets and not words:
         raise BankError("no item has a difference, or a next word, by the same method at every checkpoint of a run")
     shown = {name: pd.DataFrame(rows) for name, rows in {"onsets": onsets, "curves": curves, "words": words}.items()}
     order = order_table(shown["onsets"], rng=context.rng)
     n_agree = int(((order["p_mean_holm"] < ALPHA) & (order["rho_mean"] > 0)).sum()) if len(order) else 0
+    axis: dict[str, Any] = {"draw": curve_chart, "x": "amount", "x_label": "{unit}"}
+    of_words = axis | {"series": "method", "y_label": "mean log P (nats)"}
+    of_curves = axis | {"series": "phenomenon", "y_label": "accuracy", "chance": 0.5}
     return Result(
         tables={"onsets": shown["onsets"], "curves": shown["curves"], "order": order, "words": shown["words"]},
         columns=FIRST_PAGE if onsets else (),
-        values={
-            "n_left_out": n_left_out,
-            "n_agree": n_agree,
-            "reference_of": reference_of,
-        },
-        charts=(
-            *charts(
-                "next_words",
-                shown["words"],
-                "run",
-                "corpus",
-                name="{run} {corpus} words",
-                draw=curve_chart,
-                x="amount",
-                series="method",
-                x_label="{unit}",
-                y_label="mean log P (nats)",
-            ),
-            *charts(
-                "accuracies",
-                shown["curves"],
-                "run",
-                "corpus",
-                "method",
-                select=_largest,
-                draw=curve_chart,
-                x="amount",
-                series="phenomenon",
-                x_label="{unit}",
-                y_label="accuracy",
-                chance=0.5,
-            ),
-        ),
+        values={"n_left_out": n_left_out, "n_agree": n_agree, "reference_of": reference_of},
+        charts=[
+            *charts("next_words", shown["words"], "run", "corpus", name="{run} {corpus} words", **of_words),
+            *charts("accuracies", shown["curves"], "run", "corpus", "method", select=_largest, **of_curves),
+        ],
     )
 
 
@@ -99,12 +75,6 @@ class Run(NamedTuple):
     unit: str
     amounts: tuple[float, ...]
     tables: tuple[ScoredFrame, ...]
-
-    @property
-    def methods(self) -> list[str]:
-        """Those of every checkpoint, in the order of the first one."""
-        every = set.intersection(*({x.method for x in table.layouts} for table in self.tables))
-        return [x.method for x in self.tables[0].layouts if x.method in every]
 
 
 def amount_of(
@@ -151,9 +121,8 @@ def runs_of(tables: Sequence[ScoredFrame], features: Mapping[str, ModelFeatures]
     return runs
 
 
-def _learnt(run: Run, method: str, curves: Rows, onsets: Rows) -> int:
+def _learnt(run: Run, reads: Sequence[ScoredTable], method: str, curves: Rows, onsets: Rows) -> int:
     """Add the accuracy of each phenomenon at each checkpoint, and the onsets; return how many items are left out."""
-    reads = [read_table(table).choices for table in run.tables]
     if any(read.method(method) is None for read in reads):
         return 0
     deltas = pd.concat([pd.Series(read.delta(method), index=read.item_ids) for read in reads], axis=1)
