@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib import resources
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -120,21 +121,12 @@ def _languages(items: pd.DataFrame, whole: pd.DataFrame, tags: Sequence[str]) ->
     for tag in tags:
         of_items, of_language = where(items, language=tag), where(whole, language=tag)
         prompted = of_language[~is_reference(of_language)]
-        rows.append(
-            {
-                "language": tag,
-                "name": name(tag),
-                "family": family(tag),
-                "resource class": resource(tag) if resource(tag) >= 0 else None,
-                "phenomena": of_items["phenomenon"].nunique(),
-                "corpora": ", ".join(sorted(set(of_items["corpus"]))),
-                "n": int(of_language["n"].max()),
-                "models": f"{of_items['model'].nunique()} of {n_models}",
-                DIRECT: _range(of_language[is_reference(of_language)]),
-                "asked": _range(prompted),
-                "prompts": prompted["method"].nunique(),
-            }
-        )
+        row: dict[str, Any] = {"language": tag, "name": name(tag), "family": family(tag)}
+        row |= {"resource class": resource(tag) if resource(tag) >= 0 else None}
+        row |= {"phenomena": of_items["phenomenon"].nunique(), "corpora": ", ".join(sorted(set(of_items["corpus"])))}
+        row |= {"n": int(of_language["n"].max()), "models": f"{of_items['model'].nunique()} of {n_models}"}
+        row |= {DIRECT: _range(of_language[is_reference(of_language)]), "asked": _range(prompted)}
+        rows.append(row | {"prompts": prompted["method"].nunique()})
     return pd.DataFrame(rows).astype({"resource class": "Int64"})
 
 

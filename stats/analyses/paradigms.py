@@ -90,18 +90,9 @@ def _macro_row(
     means = np.bincount(codes, weights=credit)[np.unique(codes)] / sizes
     whole = share_of_items(means)
     estimate = share_over(whole, means, np.arange(means.size))
-    yield {
-        "corpus": table.corpus,
-        "model": table.model,
-        "method": method,
-        "item_average": float(credit.mean()),
-        "value": estimate.value,
-        "low": estimate.low_paradigms,
-        "high": estimate.high_paradigms,
-        "n": credit.size,
-        "n_paradigms": means.size,
-        "effective": effective_number(codes),
-    }
+    names = {"corpus": table.corpus, "model": table.model, "method": method, "item_average": float(credit.mean())}
+    interval = {"value": estimate.value, "low": estimate.low_paradigms, "high": estimate.high_paradigms}
+    yield names | interval | {"n": credit.size, "n_paradigms": means.size, "effective": effective_number(codes)}
 
 
 def _rows(
@@ -197,10 +188,7 @@ def _heat_map(rows: pd.DataFrame, column: str, *, across: str, title: str) -> Ch
     matrix = rows.pivot_table(index="group", columns=across, values="value", sort=False)
     ordered = first_cells(matrix.loc[matrix.mean(axis=1).sort_values(kind="stable").index])
     corpus, method = rows["corpus"].iloc[0], "" if across == "method" else rows["method"].iloc[0]
-    return Chart(
-        name=f"{corpus} {method}".strip(),
-        caption="accuracies",
-        draw=partial(heat_map, ordered, title=title, value_label="accuracy", limits=(0, 1), diverging=False),
-        values={"corpus": corpus, "method": method, "column": column, "across": across, "n": rows["n"]}
-        | {"biased": rows["first_option"].notna().any()},
-    )
+    draw = partial(heat_map, ordered, title=title, value_label="accuracy", limits=(0, 1), diverging=False)
+    values = {"corpus": corpus, "method": method, "column": column, "across": across, "n": rows["n"]}
+    values |= {"biased": rows["first_option"].notna().any()}
+    return Chart(name=f"{corpus} {method}".strip(), caption="accuracies", draw=draw, values=values)

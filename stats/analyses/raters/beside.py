@@ -148,14 +148,9 @@ def alternative_rows(judged: Judged, *, epsilon: float) -> Iterator[dict[str, An
             test = _tested(judged, layout, rows, epsilon, None if name else paradigms)
             if test is not None and (not name or test.n_items >= human_agreement.LEAST_ITEMS):
                 numbers = ("winning_rate", "advantage", "rater_advantage", "n_raters", "reason")
-                yield {
-                    "corpus": judged.table.corpus,
-                    "model": judged.table.model,
-                    "method": layout.method,
-                    "phenomenon": name,
-                    "winning_rate_beyond": test.beyond_paradigms,
-                    "n": test.n_items,
-                } | {number: getattr(test, number) for number in numbers}
+                place = {"corpus": base.corpus, "model": base.model, "method": layout.method, "phenomenon": name}
+                place |= {number: getattr(test, number) for number in numbers}
+                yield place | {"winning_rate_beyond": test.beyond_paradigms, "n": test.n_items}
 
 
 def _tested(
