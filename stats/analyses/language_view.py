@@ -207,7 +207,8 @@ def _maps(
         index = [f"{x} {resource(tag) if resource(tag) >= 0 else '–'}" for x, tag in zip(index, some, strict=True)]
         labels = [label for _, label in order]
         values, n = (x.reindex(index=some, columns=order).set_axis(index).set_axis(labels, axis=1) for x in (values, n))
-        blocks = {"row_groups": [family(tag) for tag in some], "column_groups": [block for block, _ in order if block]}
+        blocks: dict[str, Any] = {"row_groups": [family(tag) for tag in some]}
+        blocks |= {"column_groups": [block for block, _ in order if block]}
         draw = partial(grouped_map, values, n, **blocks, value_label="accuracy", title=title)
         of_map = {"n": shown["n"], "model": shown["model"].iloc[0], "reference": reference_names(rows)}
         yield Chart(name=f"{file} {nth}".strip(), caption=caption, draw=draw, values=of_map)

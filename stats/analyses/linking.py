@@ -84,7 +84,7 @@ def _fitted(table: ScoredTable) -> Rows | str:
         rated = {"ratings": table.numbers(f"human_{side}"), "logprob_nats": logprob, "unigram_nats": unigram}
         sides.append(pd.DataFrame(rated | {"n_tokens": tokens, "groups": codes}))
     sentences = pd.concat(sides, ignore_index=True)
-    sentences = sentences[np.isfinite(sentences).all(axis=1) & (sentences["n_tokens"] > 0)]
+    sentences = sentences[np.isfinite(sentences.to_numpy()).all(axis=1) & (sentences["n_tokens"] > 0).to_numpy()]
     if sentences.empty:
         return "no rated sentence with unigram counts of its language"
     result = fitted_linking(sentences)
@@ -145,7 +145,7 @@ def fitted_linking(given: pd.DataFrame) -> FittedLinking | str:
     Of each sentence: `ratings` (people's mean), `logprob_nats`, `unigram_nats` (log P_uni of its tokens, summed),
     `n_tokens`, and in `groups` the number of its paradigm or item, which is never split between folds.
     """
-    if not np.isfinite(given).all(axis=None):
+    if not np.isfinite(given.to_numpy()).all():
         raise BankError("ratings, log P, log P_uni, tokens and groups: expected finite numbers")
     columns = ("ratings", "logprob_nats", "unigram_nats", "n_tokens")
     y, logprob, unigram, n = (given[name].to_numpy(dtype=np.float64) for name in columns)

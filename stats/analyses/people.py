@@ -245,9 +245,9 @@ def _scatters(of_strings: pd.DataFrame, points: Sequence[pd.DataFrame]) -> Itera
         if row := known.get(tuple(part[[*KEYS]].iloc[0])):
             name = f"{row['corpus']}, {row['model']}" if several else row["corpus"]
             parts.append(part.assign(panel=f"{name}\nr = {number(row['value'])}, n = {row['n']:,}"))
-    columns = {"x": "delta", "y": "human", "panel": "panel"}
-    labels = {"x_label": "log P(good) - log P(bad), nats", "y_label": "people: good - bad"}
+    style: dict[str, Any] = {"x": "delta", "y": "human", "panel": "panel", "y_label": "people: good - bad"}
+    style |= {"x_label": "log P(good) - log P(bad), nats", "with_n": False}
     for nth, shown in pages(parts, MOST_PANELS):
         name = f"scatter {nth}" if len(shown) < len(parts) else "scatter"
-        draw = partial(scatter_panels, pd.concat(shown, ignore_index=True), **columns, **labels, with_n=False)
+        draw = partial(scatter_panels, pd.concat(shown, ignore_index=True), **style)
         yield Chart(name=name, caption="scatter", draw=draw, values={"n": of_strings["n"]})

@@ -187,8 +187,8 @@ def reliability_rows(judged: Judged) -> Iterator[dict[str, Any]]:
     """Yield how far raters agree: intraclass correlations, Krippendorff's alpha, and the ceiling of r."""
     frames: dict[str, tuple[raters.Level, pd.DataFrame]] = {}
     if judged.choices is not None:
-        made = judged.choices.stack().dropna().rename_axis(["item_id", "rater"]).reset_index(name="value")
-        frames["choices"] = "nominal", made.assign(side="good")
+        made = pd.Series(judged.choices.stack().dropna(), name="value").rename_axis(["item_id", "rater"])
+        frames["choices"] = "nominal", made.reset_index().assign(side="good")
     if judged.sides is not None:
         frames["ratings of sides"] = "interval", judged.sides
     for of, (level, frame) in frames.items():

@@ -188,10 +188,10 @@ def _charts(each: pd.DataFrame) -> Iterator[Chart]:
             rows = rows.sort_values("value", ascending=False, kind="stable")
         rows = rows.assign(row=rows["who"].where(rows["method"] == "", rows["who"] + ", " + rows["method"]))
         what = "accuracy" if chosen else "Pearson r with the other raters' mean"
-        style = {"rows": "row", "series": "kind", "x_label": what, "title": corpus, "chance": 0.5 if chosen else None}
+        style: dict[str, Any] = {"rows": "row", "series": "kind", "x_label": what, "title": corpus}
         yield Chart(
             name=corpus,
             caption="beside_each_other",
-            draw=partial(intervals, rows.head(MOST_LINES * 2), **style),
+            draw=partial(intervals, rows.head(MOST_LINES * 2), **style, chance=0.5 if chosen else None),
             values={"corpus": corpus, "what": what, "chosen": chosen},
         )
