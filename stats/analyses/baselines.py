@@ -60,12 +60,8 @@ def null_models(tables: Sequence[ScoredFrame], context: Context) -> Result:
     if not context.nulls:
         raise BankError("no model has random weights; score random:MODEL, or one with weights = 'random' in its list")
     table = pd.DataFrame(_rows(_earned(tables), _earned(context.nulls)))
-    return Result(
-        tables={"null_models": table},
-        values={
-            "names": list(dict.fromkeys(null.model for null in context.nulls)),
-        },
-    )
+    names = list(dict.fromkeys(null.model for null in context.nulls))
+    return Result(tables={"null_models": table}, values={"names": names})
 
 
 def _earned(tables: Sequence[ScoredFrame]) -> _Earned:
@@ -86,17 +82,11 @@ def _rows(models: _Earned, nulls: _Earned) -> Iterator[dict[str, Any]]:
     """Yield one row per null model, corpus and method."""
     for (corpus, name, method), (credit, is_pooled) in nulls.items():
         estimate = wilson(credit.to_numpy(), is_pooled=is_pooled)
-        p, ahead = [], []
-        for (other_corpus, _, other_method), (others, _) in models.items():
-            if (other_corpus, other_method) != (corpus, method):
-                continue
-            gain = (others - credit).dropna().to_numpy(dtype=np.float64)
-            if gain.size:
-                p.append(gain_test(gain).p_exact)
-                ahead.append(float(gain.mean()))
-        above = np.array(ahead) > 0
-        if p:
-            above &= corrected(p).holm < SIGNIFICANCE
+        compared = [others for key, (others, _) in models.items() if (key[0], key[2]) == (corpus, method)]
+        gains = [gain for x in compared if (gain := (x - credit).dropna().to_numpy(dtype=np.float64)).size]
+        above = np.array([gain.mean() > 0 for gain in gains], dtype=np.bool_)
+        if gains:
+            above &= corrected([gain_test(gain).p_exact for gain in gains]).holm < SIGNIFICANCE
         place = {"model": name, "corpus": corpus, "method": method, "accuracy": estimate.value}
-        counts = {"n": estimate.n, "models": len(p), "models_above": int(above.sum())}
+        counts = {"n": estimate.n, "models": len(gains), "models_above": int(above.sum())}
         yield place | {"low": estimate.low, "high": estimate.high} | counts
