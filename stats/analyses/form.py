@@ -37,6 +37,8 @@ Rows = list[dict[str, Any]]
 
 MOST_ROWS = 25
 """Of a table of the first page with one row per model and corpus."""
+MOST_INTERVALS = 3
+"""Columns whose cells have room for one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +177,7 @@ def wide(
     """
     made = []
     for group in groups(table, *rows):
-        row: dict[str, Any] = group.place | {"n": int(group.frame["n"].max())}
+        row = group.place | {"n": int(group.frame["n"].max())}
         row |= dict.fromkeys(always, "")
         for record in group.rows:
             row[record[columns]] = row.get(record[columns], "") + cell(record)
@@ -203,22 +205,21 @@ def equal_steps(n: int, most: int) -> IntArray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
 
 
-def range_table(long: pd.DataFrame, *, column: str = "method", n_intervals: int = 3) -> pd.DataFrame:
+def range_table(long: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model and corpus, one column per method; of too many, ranges by model or by corpus."""
-    names = list(dict.fromkeys(long[column]))
+    methods = list(dict.fromkeys(long["method"]))
     keys = ["corpus", "model"]
     if len(long[keys].drop_duplicates()) > MOST_ROWS:
         keys = ["model"] if long["model"].nunique() <= MOST_ROWS else ["corpus"]
     rows = Rows()
     for group in groups(long, *keys):
-        row: dict[str, Any] = group.place | {"n": wording.counts(group.frame["n"])}
-        for name in names:
-            shown = where(group.frame, **{column: name})
-            interval = len(names) <= n_intervals
+        row = group.place | {"n": wording.counts(group.frame["n"])}
+        for method in methods:
+            shown, interval = where(group.frame, method=method), len(methods) <= MOST_INTERVALS
             one = wording.with_interval(shown.iloc[0], interval=interval) if len(shown) == 1 else ""
-            row[str(name)] = one or wording.span(shown["value"])
+            row[str(method)] = one or wording.span(shown["value"])
         rows.append(row)
-    return pd.DataFrame(rows, columns=[*keys, "n", *map(str, names)])
+    return pd.DataFrame(rows, columns=[*keys, "n", *map(str, methods)])
 
 
 def cells(estimate: Estimate, name: str = "value", *, paradigms: bool = False) -> dict[str, float]:
