@@ -117,6 +117,7 @@ def _result(
             "fair": sorted(methods & set(FAIR)),
             "shows_r": R_HEADING in first and first[R_HEADING].ne("").any(),
             "nearest": tables["distances"] if len(tables["distances"]) else pd.DataFrame(columns=[*DISTANCE]),
+            "DISTANCES": beside.DISTANCES,
         },
     )
 
