@@ -274,7 +274,7 @@ def suite_row(suite: Suite) -> dict[str, Any]:
     known = _known(suite, _parts(suite))
     estimate = share_of_items(suite.held[known].astype(float))
     shares = [float(part.holds(suite.surprisal)[known].mean()) if known.any() else np.nan for part in _parts(suite)]
-    row = suite.place | {"phenomenon": suite.phenomenon, "comparisons": len(shares)}
+    row: dict[str, Any] = suite.place | {"phenomenon": suite.phenomenon, "comparisons": len(shares)}
     row |= cells(estimate) | {"n": estimate.n, "each_alone": float(np.mean(shares)) if shares else np.nan}
     return row | {"left_out": int((~known).sum())} | suite.counts
 
@@ -291,7 +291,7 @@ def model_rows(by_suite: pd.DataFrame) -> Iterator[dict[str, Any]]:
         estimate = Estimate(value=mean, low=float(low[0]), high=float(high[0]), n=n_items, method="wilson-stratified")
         if shares.size >= LEAST_PARADIGMS:
             estimate = share_over(estimate, shares, np.arange(shares.size))
-        row = {"model": model} | cells(estimate) | {"n": estimate.n} | cells(estimate, paradigms=True)
+        row: dict[str, Any] = {"model": model} | cells(estimate) | {"n": estimate.n} | cells(estimate, paradigms=True)
         yield row | {"n_paradigms": estimate.n_paradigms, "suites": shares.size}
 
 
@@ -303,7 +303,7 @@ def comparison_rows(suite: Suite) -> Iterator[dict[str, Any]]:
             known, kind = _known(suite, [part]), TWOFOLD if len({x for _, x in part.regions}) > 2 else "difference"
             margin = mean_of_items(part.margin_bits(suite.surprisal)[known])
             held = share_of_items(part.holds(suite.surprisal)[known].astype(float))
-            row = suite.place | {"comparison": part.text.replace("%", "")}
+            row: dict[str, Any] = suite.place | {"comparison": part.text.replace("%", "")}
             row |= {"kind": kind if id(part) in predicted else "control"} | cells(margin) | {"n": margin.n}
             yield row | cells(held, "holds") | {"reason": margin.reason or ""}
 
