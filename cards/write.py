@@ -27,7 +27,7 @@ from pairbank.cards.bank.redistribution import ids_and_scores, is_left_out, lock
 from pairbank.cards.bank.writing import Draft
 from pairbank.cards.card.croissant import croissant_of
 from pairbank.cards.card.render import bank_in, card_text
-from pairbank.cards.check import check_locked
+from pairbank.cards.check import WHOLE, check_locked
 from pairbank.errors import BankError, unknown_name
 from pairbank.files import read_parquet, real_path, several, sha256_of_file, write_json, write_text
 from pairbank.scoring.scored import MODEL, Scored, read_scored
@@ -137,17 +137,16 @@ def write_bank(
             writing.take_scored(draft, table)
         if not draft.manifest["corpora"]:
             raise BankError(f"{root}: nothing to write; give at least one corpus or one scored table")
-        writing.check_old_scores(draft)
-        beside_tables.take_ratings(draft, several(ratings))
-        beside_tables.settle_ratings(draft)
-        beside_tables.take_probes(draft.root, draft.manifest, several(probed))
-        beside_tables.declare(draft.manifest, features or {})
+        if not is_new:
+            writing.check_old_scores(draft)
+        beside_tables.take(draft, several(ratings), several(probed), features or {})
         writing.state_licences(draft.manifest, stated.get("licences") or {})
         message = {**stated, "authors": several(stated.get("authors", ()))}
         draft.manifest |= {
             name: message[name] for name in ("title", "authors", "contact", "published") if message.get(name)
         }
         _write(draft, named, texts=texts, command=stated.get("command", ""))
+        WHOLE.add(sha256_of_file(staged / layout.MANIFEST))
     return root
 
 
@@ -207,6 +206,8 @@ def _leave_out_texts(draft: Draft, texts: Texts, reports: Path) -> None:
     corpora, scores = draft.manifest["corpora"], draft.manifest["scores"]
     new = locked(corpora) if texts == "redistributable" else []
     out = [name for name, facts in corpora.items() if name in new or is_left_out(facts)]
+    if not out:
+        return
     full: dict[tuple[str, str], datasets.Dataset] = {
         (name, ""): draft.items_of(name) for name in out if name in new or name in draft.items
     }

@@ -27,8 +27,7 @@ from pairbank.scoring.models.load import AUTO_CLASSES, Kind, kind_of
 from pairbank.scoring.models.loaded_tokenizer import tokenizer_named
 from pairbank.scoring.models.options import name_at, reference_of
 from pairbank.scoring.models.tokenizing import own_prefix, prefix_facts, prompt_format_for
-from pairbank.scoring.run.units import Unit, units_of
-from pairbank.scoring.run.work import Recipe, ScoreOptions
+from pairbank.scoring.run.work import Recipe, ScoreOptions, Unit, units_of
 
 if TYPE_CHECKING:
     import datasets

@@ -22,8 +22,7 @@ from pairbank.scoring.methods.registry import without_model
 from pairbank.scoring.methods.unigrams import UnigramTables
 from pairbank.scoring.models.load import scorer_of
 from pairbank.scoring.run.store import Shard
-from pairbank.scoring.run.units import Part
-from pairbank.scoring.run.work import Progress, ScoreOptions, Work, notebook_bar
+from pairbank.scoring.run.work import Part, Progress, ScoreOptions, Work, notebook_bar
 from pairbank.scoring.scored import Scored, counts, with_columns
 from pairbank.scoring.signature import corpus_signature, with_prompts
 

@@ -26,7 +26,8 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -78,6 +79,12 @@ def config_name(corpus: str) -> str:
     if safe == corpus and is_free:
         return corpus
     return f"{safe or 'corpus'}_{sha256_of_text(corpus)[:8]}"
+
+
+def file_twin(name: str, others: Iterable[str]) -> str:
+    """Return which of other names is one file with a name where case or composed letters do not count; "" = none."""
+    folded = unicodedata.normalize("NFC", name).casefold()
+    return next((o for o in others if o != name and unicodedata.normalize("NFC", o).casefold() == folded), "")
 
 
 def items_path(corpus: str) -> str:

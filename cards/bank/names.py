@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pairbank.builders.schema.unseen import LOOKALIKES
@@ -45,9 +45,3 @@ def twin_of(model: Mapping[str, Any], others: Mapping[str, str]) -> str:
     alike = {looks_of(model["name"]), looks_of(model["slug"])}
     others = {split: name for split, name in others.items() if split != model["slug"]}
     return next((name for split, name in others.items() if alike & {looks_of(name), looks_of(split)}), "")
-
-
-def file_twin(name: str, others: Iterable[str]) -> str:
-    """Return which of other names is one file with a name where case or composed letters do not count; "" = none."""
-    folded = unicodedata.normalize("NFC", name).casefold()
-    return next((o for o in others if o != name and unicodedata.normalize("NFC", o).casefold() == folded), "")

@@ -25,12 +25,11 @@ import pyarrow.compute as pc
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.cards.bank import layout
 from pairbank.cards.bank.lock import LOCK, locked, remove_leftovers
-from pairbank.cards.bank.names import file_twin
 from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns, with_licence
 from pairbank.cards.bank.tables import read_items, same_cells
 from pairbank.cards.bank.values import definition_problems, value_problems
 from pairbank.errors import BankError, OutputError, PairbankError
-from pairbank.files import cleaned_up, refused
+from pairbank.files import cleaned_up, read_json, refused
 from pairbank.scoring.scored import MODEL, Scored, open_scored
 from pairbank.scoring.signature import method_hashes, shared
 
@@ -162,7 +161,7 @@ def is_unfinished(root: Path) -> bool:
 def _move(root: Path) -> None:
     """Move the new files to their places, remove what is not of the bank any more, and put the manifest there last."""
     staged = root / WRITING / _NEW
-    manifest = layout.read_manifest(staged if (staged / layout.MANIFEST).is_file() else root)
+    manifest = read_json((staged if (staged / layout.MANIFEST).is_file() else root) / layout.MANIFEST)
     for path in layout.bank_files(staged):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (staged / path).replace(root / path)
@@ -224,7 +223,7 @@ def take_scored(draft: Draft, table: Scored) -> None:
         raise BankError(f"corpus {corpus!r}: scores of {slug}: {'; '.join(problems)}")
     models = draft.manifest["scores"].setdefault(corpus, {})
     for what, name, others in (("model", slug, models), ("corpus", corpus, draft.manifest["corpora"])):
-        if twin := file_twin(name, others):
+        if twin := layout.file_twin(name, others):
             raise BankError(
                 f"corpus {corpus!r}: {what} {name!r} and the bank's {twin!r} differ by case alone, and would be one "
                 "file on macOS and Windows; give one of them another name"

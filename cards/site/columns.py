@@ -223,9 +223,11 @@ def _ranks(
     everywhere = sorted(map(str, in_corpora.index[in_corpora == n_corpora])) if by == "all" else []
     for (corpus, group), cell in keep.groupby(["corpus", "group"], sort=True):
         models = [str(name) for name in cell["model"].unique()]
+        if len(models) < 2:
+            continue
         known = [(name, slugs.get(name, ())) for name in models]
         earned = _credits(corpora.get(str(corpus)), by, str(group), method, known)
-        if earned is None or len(models) < 2:
+        if earned is None:
             continue
         credit, clusters = earned
         counts = pair_counts(credit, clusters=clusters)

@@ -24,7 +24,8 @@ from pairbank.scoring.prompts.toml import parse_prompts
 def prompts() -> Mapping[str, Prompt]:
     results: dict[str, Prompt] = {}
     for file in prompt_files():
-        _add(results, parse_prompts(file.read_text(encoding="utf-8"), Path(file.name)), file.name)
+        shipped = parse_prompts(file.read_text(encoding="utf-8"), Path(file.name), is_shipped=True)
+        _add(results, shipped, file.name)
     return results
 
 

@@ -11,7 +11,7 @@ from pairbank.scoring.api.method import Method, WritingMethod
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.api.requests import Request
-    from pairbank.scoring.run.units import Unit
+    from pairbank.scoring.run.work import Unit
 
 MOST_LOOKED_AT = 96
 """Items of a corpus, evenly spread, that are looked at for the methods scored together."""

@@ -27,7 +27,6 @@ from pairbank.stats.figures.style import CAPTIONS, ENDINGS, Figure, named, save_
 from pairbank.stats.report.checks import sentences
 from pairbank.stats.report.frames import scored_frame, scored_frames
 from pairbank.stats.report.item_sets import ids_by_text, item_set_notes
-from pairbank.stats.report.model_order import from_small_to_large
 from pairbank.stats.report.overview import facts_of, glosses_of, overview, phenomena, question_of
 from pairbank.stats.report.page import (
     APPENDIX,
@@ -43,7 +42,7 @@ from pairbank.stats.report.page import (
 from pairbank.stats.report.summary import on_all_cores, summarise
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline, wide_numbers
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.model_features import declared_of, tuned_pairs
+from pairbank.stats.scored_table.model_features import declared_of, from_small_to_large, tuned_pairs
 from pairbank.stats.scored_table.scored_table import DTYPES
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from pairbank.scoring.engine import forward
 from pairbank.scoring.engine.threads import PASSES_AHEAD, UnderWay
 from pairbank.scoring.models import causal
 from pairbank.scoring.models.causal import CausalScorer
-from pairbank.scoring.run.units import Unit
+from pairbank.scoring.run.work import Unit
 from tiny_models import ARCHITECTURES, saved_model
 
 NAMES = ("llama", "gpt2", "mistral")

@@ -20,7 +20,7 @@ from pairbank.errors import StudyError
 from pairbank.scoring.api.model import Scorer
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.models.options import LoadOptions
-from pairbank.scoring.run.units import Part
+from pairbank.scoring.run.work import Part
 from pairbank.study.declaration import CorpusChoice, load_study, with_corpora
 from pairbank.study.model_list import ModelChoice, choice_of
 from pairbank.study.one_model import Failure, loaded

@@ -18,7 +18,7 @@ from pairbank.scoring.models.options import LoadOptions
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.run.units import Part
+    from pairbank.scoring.run.work import Part
     from pairbank.scoring.score import Joining, PartScored, StoredParts
 
 Cluster = Callable[[str, LoadOptions], contextlib.AbstractContextManager["Scorer"]]
@@ -43,7 +43,7 @@ class ClusterOptions:
     threads_per_worker: Annotated[int, _many(min=1, help="CPU threads per worker.")] = 1
 
     def chosen_part(self) -> Part | None:
-        from pairbank.scoring.run.units import part_named
+        from pairbank.scoring.run.work import part_named
 
         return None if self.part is None else part_named(self.part)
 

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.importing.scores import Imports
-    from pairbank.scoring.run.units import Part
-    from pairbank.scoring.run.work import ScoreOptions
+    from pairbank.scoring.run.work import Part, ScoreOptions
     from pairbank.scoring.score import StoredParts
     from pairbank.scoring.scored import Scored
 

@@ -78,7 +78,7 @@ def _others(root: Path, corpora: Collection[str], mine: Collection[tuple[str, st
 def _probed(plan: Plan, models: Sequence[OfModel], corpora: Collection[str]) -> list[Probed]:
     """Return the probes of this run, and those that the bank holds of other models on its corpora, by size of model."""
     from pairbank.cards.bank.beside_tables import probes_in
-    from pairbank.stats.report.model_order import names_by_size
+    from pairbank.stats.scored_table.model_features import names_by_size
 
     before = probes_in(plan.out, corpora=corpora) if plan.study.probe else []
     new = [probed for model in models for probed in model.probed]

@@ -12,7 +12,7 @@ from pairbank.study.one_model import ProgressOf, loaded, options_of, silent
 
 if TYPE_CHECKING:
     from pairbank.scoring.api.model import Scorer
-    from pairbank.scoring.run.units import Part
+    from pairbank.scoring.run.work import Part
     from pairbank.scoring.score import PartScored
     from pairbank.scoring.scored import Scored
     from pairbank.stats.analyses.neuro import Probed
@@ -84,7 +84,7 @@ def probes_beside(
 ) -> list[Probed]:
     """Return what the banks that files are of hold of probes of these tables, from small to large models."""
     from pairbank.cards.bank.beside_tables import probes_in
-    from pairbank.stats.report.model_order import from_small_to_large
+    from pairbank.stats.scored_table.model_features import from_small_to_large
 
     probes = {(probed.corpus, probed.model): probed for root in banks_of(files) for probed in probes_in(root)}
     ordered, _ = from_small_to_large(tables, features)

@@ -21,8 +21,7 @@ from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models import load
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.run.asking import Run
-from pairbank.scoring.run.units import Part, part_named, units_of
-from pairbank.scoring.run.work import ScoreOptions
+from pairbank.scoring.run.work import Part, ScoreOptions, part_named, units_of
 from pairbank.scoring.score import score_part
 from tiny_bidirectional_models import saved, t5_model
 from tiny_models import ARCHITECTURES, saved_model
