@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,10 +22,10 @@ import pyarrow.compute as pc
 from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import PairbankError
 from pairbank.scoring.api.layout import NATS, SIDES, MethodLayout, ScoreColumns, Side
-from pairbank.scoring.api.names import DIRECT, PROBES, TIE, MethodName, is_string_logprob
+from pairbank.scoring.api.names import DIRECT, PROBES, MethodName, is_string_logprob
 from pairbank.scoring.methods.linking_functions import SLLN_EXPONENT
 from pairbank.scoring.methods.probe_grammar import definition_of
-from pairbank.scoring.methods.prompted import Prompted, expected_ratings, most_probable_ratings, prompt_of_definition
+from pairbank.scoring.methods.prompted import Prompted, prompt_of_definition, read_out
 from pairbank.scoring.methods.registry import FAMILIES, MethodOptions, method_named
 from pairbank.scoring.models.batch_check import allowed_nats
 from pairbank.scoring.prompts.prompt import Prompt
@@ -243,35 +244,14 @@ def _read_out(prompt: Prompt, c: ScoreColumns, logprobs: FloatArray) -> dict[str
     is_missing = np.isnan(logprobs)
     asked: BoolArray = ~np.all(is_missing, axis=2)
     usable = asked.any(axis=1) & ~(is_missing & asked[:, :, None]).any(axis=(1, 2))
-    logprobs = np.where(asked[:, :, None], logprobs, 0.0)
-
-    def of_usable(cells: FloatArray, also: Any = True) -> FloatArray:  # noqa: ANN401, FBT002 - an array, or of all
-        return np.where(usable & also, cells, np.nan)
-
-    if prompt.kind == "prediction":
-        return {c.good: of_usable(logprobs[:, 0, 0])}
-    shows_worse = np.array([p.shows_worse for p in prompt.presentations])
-    is_pair: Any = prompt.kind == "forced_choice" or (asked & shows_worse).any(axis=1)
-    if prompt.kind == "rating":
-        scale, made = np.array([float(option) for option in prompt.options]), {}
-        shape = logprobs.shape[:2]
-        flat = logprobs.reshape(-1, logprobs.shape[2])
-        for side in SIDES:
-            of_side = asked & np.array([p.side == side for p in prompt.presentations])
-            n = np.maximum(of_side.sum(axis=1), 1)
-            for name, read in ((c.of(side), expected_ratings), (c.argmax(side), most_probable_ratings)):
-                total = np.where(of_side, read(flat, scale).reshape(shape), 0.0).sum(axis=1)
-                made[name] = of_usable(total / n, of_side.any(axis=1))
-        return made
-    good, bad = (
-        np.einsum("npo,po->n", logprobs, np.array([getattr(p, side) for p in prompt.presentations], dtype=np.float64))
-        for side in SIDES
-    )
-    best = logprobs >= logprobs.max(axis=2, keepdims=True) - TIE
-    first = np.array([prompt.options.index(p.first) for p in prompt.presentations])
-    chose = best[:, np.arange(len(first)), first] / np.maximum(best.sum(axis=2), 1)
-    shares = np.where(asked, chose, 0.0).sum(axis=1) / np.maximum(asked.sum(axis=1), 1)
-    return {c.good: of_usable(good), c.bad: of_usable(bad, is_pair), c.first_choice: of_usable(shares)}
+    names = (c.good, c.bad, c.first_choice, *map(c.argmax, SIDES))
+    made = {name: np.full(len(logprobs), np.nan) for name in names}
+    for shown in np.unique(asked[usable], axis=0):
+        rows = usable & (asked == shown).all(axis=1)
+        presentations = list(itertools.compress(prompt.presentations, shown))
+        for name, values in read_out(prompt, c, presentations, logprobs[rows][:, shown]).items():
+            made[name][rows] = values
+    return made
 
 
 def _numbers(column: pa.ChunkedArray) -> FloatArray | None:

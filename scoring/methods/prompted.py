@@ -219,39 +219,37 @@ class Prompted:
         self, logprobs_nats: Sequence[float], flags: Sequence[str], *, asked: Sequence[bool] | None = None
     ) -> dict[str, Any]:
         prompt, c = self.prompt, ScoreColumns(self.name)
-        logprobs = np.array(logprobs_nats, dtype=np.float64).reshape(-1, len(prompt.options))
-        keep = [True] * len(logprobs) if asked is None else list(asked)
+        logprobs = np.array(logprobs_nats, dtype=np.float64).reshape(1, -1, len(prompt.options))
+        keep = np.ones(logprobs.shape[1], dtype=bool) if asked is None else np.array(asked)
+        made = read_out(prompt, c, list(itertools.compress(prompt.presentations, keep)), logprobs[:, keep])
         results: dict[str, Any] = dict.fromkeys(self.columns)
         results |= {c.logprobs: logprobs.ravel().tolist(), c.flags: list(flags)}
-        shown = list(itertools.compress(prompt.presentations, keep))
-        if prompt.kind == "prediction":
-            return results | {c.good: float(logprobs[0, 0])}
-        if prompt.kind == "rating":
-            return results | self._ratings(logprobs[keep], shown)
-        rows = logprobs[keep]
-        good = float((rows * np.array([p.good for p in shown])).sum())
-        bad = float((rows * np.array([p.bad for p in shown])).sum())
-        both = {} if of_one_side(prompt, shown) else {c.bad: bad, c.delta: good - bad}
-        best = rows >= rows.max(axis=1, keepdims=True) - TIE
-        # 1 if the option shown first is the most probable, 0 if not, 1/k in a k-way tie with it
-        first = best[range(len(shown)), [prompt.options.index(p.first) for p in shown]]
-        with np.errstate(invalid="ignore"):  # NaN where a log-probability is
-            chose_first = first / best.sum(axis=1)
-        return results | {c.good: good, **both, c.first_choice: float(np.mean(chose_first))}
-
-    def _ratings(self, logprobs: FloatArray, shown: Sequence[Presentation]) -> dict[str, Any]:
-        scale = np.array([float(option) for option in self.prompt.options])
-        expected, best = expected_ratings(logprobs, scale), most_probable_ratings(logprobs, scale)
-        c, result = ScoreColumns(self.name), dict[str, Any]()
-        for side in SIDES[:1] if of_one_side(self.prompt, shown) else SIDES:
-            rows = [p.side == side for p in shown]
-            result |= {c.of(side): float(expected[rows].mean()), c.argmax(side): float(best[rows].mean())}
-        return result if c.bad not in result else result | {c.delta: result[c.good] - result[c.bad]}
+        results |= {name: float(values[0]) for name, values in made.items()}
+        return results if c.bad not in made else results | {c.delta: results[c.good] - results[c.bad]}
 
 
-def of_one_side(prompt: Prompt, shown: Sequence[Presentation]) -> bool:
-    """Return whether the presentations asked of an item show its better side alone, as those of a sentence do."""
-    return prompt.kind != "forced_choice" and not any(p.shows_worse for p in shown)
+def read_out(
+    prompt: Prompt, c: ScoreColumns, shown: Sequence[Presentation], logprobs: FloatArray
+) -> dict[str, FloatArray]:
+    """Return the columns that log-probabilities (items, presentations that are shown, options) give, but the delta."""
+    if prompt.kind == "prediction":
+        return {c.good: logprobs[:, 0, 0]}
+    is_pair = prompt.kind == "forced_choice" or any(p.shows_worse for p in shown)  # not a sentence alone
+    n_items, sides, made = len(logprobs), SIDES if is_pair else SIDES[:1], dict[str, FloatArray]()
+    if prompt.kind == "rating":
+        scale = np.array([float(option) for option in prompt.options])
+        for read, column in ((expected_ratings, c.of), (most_probable_ratings, c.argmax)):
+            points = read(logprobs.reshape(-1, len(scale)), scale).reshape(n_items, -1)
+            made |= {column(side): points[:, [p.side == side for p in shown]].mean(axis=1) for side in sides}
+        return made
+    for side in sides:
+        weights = np.array([getattr(p, side) for p in shown], dtype=np.float64)
+        made[c.of(side)] = (logprobs * weights).reshape(n_items, -1).sum(axis=1)
+    best = logprobs >= logprobs.max(axis=2, keepdims=True) - TIE
+    # 1 if the option shown first is the most probable, 0 if not, 1/k in a k-way tie with it
+    first = best[:, range(len(shown)), [prompt.options.index(p.first) for p in shown]]
+    with np.errstate(invalid="ignore"):  # NaN where a log-probability is
+        return made | {c.first_choice: (first / best.sum(axis=2)).mean(axis=1)}
 
 
 def plain_prompt(prompt: Prompt, *, user: str, stem: str) -> str:
