@@ -285,7 +285,6 @@ def read_scored(path: str | Path) -> Scored:
 class ScoredFile(Scored):
     """A scored table that stays in its file: columns are read when they are asked for, so that many tables fit."""
 
-    __slots__ = ("_names", "_state", "path")
     path: Path
     _names: list[str]
     _state: tuple[int, ...]

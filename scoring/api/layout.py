@@ -114,8 +114,7 @@ class ScoreColumns:
 
     def kinds(self, *columns: str) -> dict[str, ColumnKind]:
         """Return the types of some of these columns, in the order given."""
-        known = dict(zip(self.all, _KINDS.values(), strict=True))
-        return {column: known[column] for column in columns}
+        return {column: _KINDS[column.removeprefix(f"{self.method}_")] for column in columns}
 
 
 _KINDS = {name: column.kind for name, column in vars(ScoreColumns).items() if isinstance(column, _Column)}

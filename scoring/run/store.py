@@ -72,16 +72,12 @@ def shard_key(model_key: str, method: Method, rows: Sequence[Mapping[str, Any]])
     return sha256_of_text(model_key, method.name, method.definition["sha256"], *bound, VERSIONS, *texts)
 
 
-def pack_group(model_key: str, method: Method) -> str:
-    """Return the name of the folder of packs that hold this method's shards by this model."""
-    return sha256_of_text(model_key, method.name, method.definition["sha256"], VERSIONS)[:32]
-
-
 @dataclass(slots=True)
 class Packs:
     """The packs of one method by one model, each read when a shard is looked for that was not in those before."""
 
     group: str
+    """Name of their folder."""
     tables: dict[str, tuple[pa.Table, str]] = field(default_factory=dict)
     """Key -> a shard, and its seal."""
     known: set[str] = field(default_factory=set)
@@ -151,7 +147,10 @@ class StoredShards:
 
     def _stored(self, method: Method, key: str, *, n_rows: int) -> pa.Table | None:
         schema = schema_of(method)
-        packs = self.packs.setdefault(method.name, Packs(pack_group(self.model_key, method)))
+        if method.name not in self.packs:
+            group = sha256_of_text(self.model_key, method.name, method.definition["sha256"], VERSIONS)[:32]
+            self.packs[method.name] = Packs(group)
+        packs = self.packs[method.name]
         if key in packs.tables and (table := packs.find(key, schema, n_rows=n_rows)) is not None:
             return table
         if (table := read_shard(key, schema, n_rows=n_rows)) is not None:
