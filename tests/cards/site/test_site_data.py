@@ -17,6 +17,7 @@ import pytest
 import pairbank
 from made_items import made_item
 from pairbank.builders.dataset import features
+from pairbank.cards import check
 from pairbank.cards.site import source
 from pairbank.cards.site.columns import encoded, write_chunk, write_list
 from pairbank.errors import BankError, OutputError, PairbankError
@@ -157,6 +158,17 @@ def test_the_page_of_a_bank_that_is_not_whole_says_what_is_wrong_with_it(tmp_pat
     assert result[1] == "README.md: changed since the bank was written (its sha256 is not the manifest's)"
     assert str(tmp_path) not in " ".join(result)
     assert not (bank / ".pairbank-lock").exists()
+
+
+def test_tables_are_checked_of_a_bank_that_this_process_neither_wrote_nor_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored = pairbank.score([("The dogs bark.", "The dogs barks.")], "fake:a")
+    bank = pairbank.write_bank(tmp_path / "bank", scored=scored)
+    monkeypatch.setattr(check, "table_problems", lambda *_: ["read"])
+    for known, problems in ((check.WHOLE, []), (set(), ["read"])):
+        monkeypatch.setattr(check, "WHOLE", known)
+        assert unpacked(pairbank.write_site(bank, tmp_path / "site") / "data/site.json.gz")["problems"][1:] == problems
 
 
 def test_small_pieces_share_files_and_large_ones_have_their_own(tmp_path: Path, hard_site: Path) -> None:
