@@ -24,16 +24,7 @@ from typing import Any
 from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.scoring.importing.declared import SIDES, DeclaredScore, Kind, ScoreImportError
 from pairbank.scoring.importing.join import question_name
-from pairbank.scoring.importing.log import (
-    Choice,
-    Log,
-    LogRow,
-    Source,
-    first_in,
-    json_file,
-    json_lines,
-    side_of,
-)
+from pairbank.scoring.importing.log import Choice, Log, LogRow, Source, first_in, json_file, json_lines, side_of
 from pairbank.scoring.prompts.registry import prompts
 
 ENDING = "_samples.jsonl"

@@ -23,16 +23,7 @@ from pairbank.files import read_parquet
 from pairbank.scoring.api.names import DIRECT
 from pairbank.scoring.importing.declared import DeclaredScore, ScoreImportError
 from pairbank.scoring.importing.join import question_name
-from pairbank.scoring.importing.log import (
-    Choice,
-    Log,
-    LogRow,
-    Source,
-    finite,
-    first_in,
-    json_file,
-    model_name,
-)
+from pairbank.scoring.importing.log import Choice, Log, LogRow, Source, finite, first_in, json_file, model_name
 
 DETAILS = re.compile(r"details_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.parquet")
 _UNITS = {"per_char": "nats per character", "per_token": "nats per token"}
