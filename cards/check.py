@@ -56,7 +56,8 @@ def check_bank(bank: str | Path, *, depth: Depth = "all", reports: Reports = "as
 
     Args:
         bank: the folder.
-        depth: "all" computes every result anew from the tables; "quick" leaves that out; "files" reads no table.
+        depth: "all" computes every result anew from the tables; "quick" leaves that out, and reads no table of a bank
+            that this process wrote or checked before; "files" reads no table.
         reports: "free" leaves them to the bank's owner, who may change them before it is written again.
 
     Raises:
