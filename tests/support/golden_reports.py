@@ -28,6 +28,9 @@ import pandas as pd
 
 import golden_items as made
 import pairbank
+from nulls.participants import sessions
+from nulls.reading import joined_times
+from nulls.self_prediction import predictions
 from pairbank.builders.dataset import carry_manifest
 from pairbank.builders.schema.columns import Item
 from pairbank.scoring.api.model import Progress, TextInput
@@ -42,9 +45,6 @@ from pairbank.stats.report.report import Report, alone_report, report
 from pairbank.stats.scored_table.model_features import ModelFeatures
 from pairbank.stats.scored_table.scored_table import DTYPES, SummaryRow
 from pairbank.study.declaration import Study, load_study
-from reading_cases import joined_times
-from self_prediction_nulls import predictions
-from session_nulls import sessions
 
 ROOT = Path(__file__).resolve().parents[1] / "golden"
 WRITE = "python tests/support/golden_reports.py --write"

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from item_nulls import Design, made
+from nulls.items import Design, made
 from pairbank.errors import BankError
 from pairbank.stats.analyses.baselines import with_and_without
 from pairbank.stats.analyses.items import items as section

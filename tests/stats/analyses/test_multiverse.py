@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import pairbank
-from multiverse_nulls import DIRECT, MEAN, curve, deciding, multiverse_tables, rates
+from nulls.multiverse import curve, deciding, multiverse_tables
 from pairbank.errors import BankError, UnknownNameError
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.comparisons import comparisons as compared
@@ -106,22 +106,6 @@ def test_the_verdict_is_of_the_whole_curve_and_names_its_evidence() -> None:
     assert "not shown" in null.answer
     contrary = section(multiverse_tables(300, seed=0, gap=0.9), Context(n_resamples=199), claim="asking > probability")
     assert contrary.answer.startswith("**The contrary is shown of the claim that asking is better than probability**")
-
-
-@pytest.mark.ci
-def test_claims_are_said_wrongly_in_a_twentieth_at_most_within_sampling_error() -> None:
-    """The long form stands in docs/validation.md."""
-    assert rates(100, runs=20, n_draws=99)["mean z"] <= 0.2
-    assert rates(100, runs=20, n_draws=99, claim="people > 0", heavy=True)["mean z"] <= 0.2
-    clustered = rates(600, runs=20, n_draws=99, n_paradigms=15)
-    assert clustered["mean z"] <= 0.2
-    assert clustered["over items"] > clustered["mean z"] + 0.1
-
-
-def test_a_difference_is_found_and_r_beyond_a_number_too() -> None:
-    assert rates(200, runs=15, n_draws=99, gap=0.7)["shown"] > 0.8
-    people = rates(200, runs=15, n_draws=99, claim="people > 0.2", people=0.6, layouts=(DIRECT, MEAN))
-    assert people["shown"] > 0.8
 
 
 def test_paradigms_are_the_draws_where_there_are_ten() -> None:

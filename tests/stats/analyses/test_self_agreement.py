@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alpha_nulls import alpha_rates
 from pairbank.errors import BankError
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.self_agreement import self_agreement
@@ -56,10 +55,3 @@ def test_a_table_without_two_answers_says_what_to_score() -> None:
     alone = replace(table, layouts=table.layouts[:1])
     with pytest.raises(BankError, match="no model of \\['toy'\\] has two wordings, two orders or sampled answers"):
         self_agreement([alone])
-
-
-def test_the_interval_over_paradigms_covers_and_chance_is_no_contradiction() -> None:
-    rates = alpha_rates("12 x 10", n_raters=5, shared=0.6, n_runs=60, seed=2)
-    assert rates["covered"] >= 0.88
-    assert alpha_rates("12 x 10", n_raters=5, shared=0.0, n_runs=60, seed=2)["below 0"] <= 0.07
-    assert pd.notna(rates["have one"])

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nulls.self_prediction import predictions
 from pairbank.errors import BankError
 from pairbank.stats.analyses.self_prediction import crossed, self_prediction
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import keyed
-from self_prediction_nulls import access_rates, predictions
 
 
 def table(rows: pd.DataFrame) -> list[ScoredFrame]:
@@ -33,10 +33,7 @@ def test_accuracies_and_access_are_those_of_a_hand_count() -> None:
     assert pair["n"] == alike.sum()
 
 
-def test_models_that_predict_everyone_by_their_own_answers_have_no_access() -> None:
-    rates = access_rates((10,) * 12, 3, access=0.0, n_runs=25, seed=5)
-    assert rates["claimed"] <= 0.12
-    assert rates["self above others"] == 1.0  # the naive comparison is always in favour of self
+def test_access_to_own_answers_is_claimed_where_there_is_some() -> None:
     answer = self_prediction(table(predictions((1,) * 300, 4, np.random.default_rng(4), access=0.4))).answer
     assert answer.startswith("These models have access to their own answers beyond what they share with others: +")
 

@@ -1,54 +1,12 @@
-"""Small forms of tests/simulations/sentences.py: what a report says where it would be wrong, and where it is right."""
+"""What a report says of differences, of paradigms below chance and of shares that are none."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 
 from pairbank.stats.analyses import associations, comparisons, paradigms
 from rated_tables import rated_table
-from sentence_nulls import (
-    Said,
-    above_null,
-    alone_missed,
-    below,
-    differ,
-    differ_beyond,
-    differ_on_paradigms,
-    lowest_missed,
-    predicted,
-    rate,
-    uncorrected_below,
-)
-
-CONDITIONS = {
-    "equal models differ": partial(differ, n=100),
-    "equal models differ, one with ties": partial(differ, n=100, rounded=True),
-    "models differ beyond paradigms": partial(differ_beyond, n_paradigms=30, n_each=20),
-    "paradigms at chance lie below it": partial(below, n_each=30),
-    "paradigms at chance lie below it, ties": partial(below, n_each=30, ties=0.3),
-    "three models are below chance": partial(below, n_each=30, n_models=3),
-    "the lowest lie elsewhere": partial(lowest_missed, n_each=30),
-    "the lowest of three models lie elsewhere": partial(lowest_missed, n_each=30, n_models=3),
-    "r is above word counts": partial(above_null, n_paradigms=12, n_each=20),
-    "r with people is above word counts": partial(above_null, n_paradigms=12, n_each=20, people=True),
-    "nothing is predicted": partial(predicted, n=30, n_predictors=10),
-    "nothing is predicted, heavy tails": partial(predicted, n=30, n_predictors=6, kind="heavy"),
-}
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("said", CONDITIONS.values(), ids=CONDITIONS)
-def test_what_is_wrong_is_said_in_a_twentieth_at_most_within_sampling_error(said: Said) -> None:
-    assert rate(said, runs=120) <= 0.125  # 15 of 120; at .05, more in 1 of 2,000
-
-
-def test_without_a_correction_and_beyond_paradigms_the_same_would_be_said_often() -> None:
-    assert rate(partial(uncorrected_below, n_each=30), runs=20) > 0.8
-    assert rate(partial(alone_missed, n_each=30), runs=20) > 0.5
-    assert rate(partial(differ_on_paradigms, n_paradigms=60, n_each=20), runs=30) > 0.2
-    assert rate(partial(above_null, n_paradigms=20, n_each=50, over=False), runs=100) > 0.1
 
 
 @pytest.mark.ci

@@ -1,6 +1,5 @@
 """Checkpoints as models: curves and onsets of a known run, error rates of onsets, order across runs, --revisions."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,28 +102,6 @@ def test_models_that_are_no_checkpoints_are_refused_with_the_remedy() -> None:
         section(run_of("run", 1)[:2])
     with pytest.raises(BankError, match="two checkpoints at step 0"):
         section([*run_of("run", 1), checkpoint("run", 0, 0)])
-
-
-def test_null_runs_rarely_have_an_onset_and_true_ones_rarely_too_early() -> None:
-    sys.path.insert(0, str(Path(__file__).parents[2] / "simulations"))
-    try:
-        from onsets import N_CHECKPOINTS, TRUE_ONSET, drawn, onsets
-    finally:
-        sys.path.pop(0)
-    rng, n_runs = np.random.default_rng(3), 60
-    nothing = np.zeros(N_CHECKPOINTS)
-    late = np.where(np.arange(N_CHECKPOINTS) < TRUE_ONSET, 0.0, 0.8)
-    wrong = early = result = 0
-    for _ in range(n_runs):
-        null = [drawn(rng, 100, kept=0.95, bias=0.0, learnt=nothing, shared=0.0) for _ in range(12)]
-        true = [drawn(rng, 100, kept=0.5, bias=0.0, learnt=late, shared=0.0) for _ in range(12)]
-        wrong += any(onsets(signs, over_first=False) is not None for signs in null)
-        places = [onsets(signs, over_first=False) for signs in true]
-        early += any(place is not None and place < TRUE_ONSET for place in places)
-        result += all(place == TRUE_ONSET for place in places)
-    assert wrong / n_runs <= 0.1
-    assert early / n_runs <= 0.1
-    assert result / n_runs > 0.8
 
 
 @pytest.mark.ci

@@ -1,13 +1,13 @@
 """Intervals over paradigms: values from outside, when there is none, and how often they hold the truth."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 from scipy.special import stdtr
 from scipy.stats import binomtest
 
+from nulls import published
+from nulls.paradigm_draws import UNEVEN, nested
 from pairbank.errors import BankError
 from pairbank.stats.estimates.bootstrap import draws, freedom, standard_error, why_not_drawn
 from pairbank.stats.estimates.estimate import Estimate
@@ -15,17 +15,8 @@ from pairbank.stats.estimates.shares import mean_of_items, share_of_items
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, spearman
 from pairbank.stats.measures.associations import p_of_all, p_over_paradigms, partial_correlation
 from pairbank.stats.measures.paired_tests import beyond_clusters_p, gain_test, paired_difference
-from paradigm_cases import (
-    CEILING,
-    CEILING_SIZES,
-    FEW,
-    STATISTICS,
-    UNEVEN,
-    coverage,
-    holds_of_shares,
-    nested,
-    said_beyond,
-)
+
+SECTION = "Paradigms of uneven sizes"
 
 
 def test_the_standard_error_and_its_degrees_of_freedom_are_those_of_cr2() -> None:
@@ -75,25 +66,6 @@ def test_an_interval_over_paradigms_changes_neither_value_nor_interval_over_item
         assert both.low_paradigms <= both.value <= both.high_paradigms
 
 
-@pytest.mark.parametrize("name", STATISTICS)
-def test_with_paradigms_drawn_anew_the_interval_over_paradigms_holds_the_truth(name: str) -> None:
-    held = coverage(name, [50] * 20, shared=0.5, runs=200)
-    assert held.given == 1
-    assert 0.90 <= held.paradigms <= 0.99  # .947 to .957 in 2,000 runs
-    assert held.items < held.paradigms - 0.03
-
-
-@pytest.mark.parametrize("name", ["accuracy pooled, position bias", "difference (`comparisons`)", "mean over suites"])
-def test_of_the_same_paradigms_the_interval_over_items_holds_the_truth(name: str) -> None:
-    held = coverage(name, [10] * 10, shared=0.5, runs=200, fixed=True, heavy=True)
-    assert held.items >= 0.91  # .95; below .91 in 1 of 100
-
-
-def test_kappa_of_two_items_in_each_of_twelve_paradigms_holds_a_kappa_of_0() -> None:
-    held = coverage("kappa", [2] * 12, shared=0.0, runs=300)
-    assert min(held.items, held.paradigms) >= 0.92  # .950 and .958 in 1,500 runs; .906 and .911 with one quarter added
-
-
 def test_ratings_that_only_their_paradigms_share_with_the_model_are_not_called_predicted() -> None:
     rng = np.random.default_rng(4)
     n_runs, items, paradigms, partial = 150, 0, 0, 0
@@ -117,49 +89,15 @@ def test_what_paradigms_and_items_predict_is_found_over_paradigms() -> None:
     assert np.isnan(p_over_paradigms(y, {"x": x}, codes // 7))
 
 
-NEAR = 4 * np.sqrt(0.05 * 0.95 * (1 / 200 + 1 / 600))
-"""Four standard errors of the difference between 200 runs and the 600 of the table."""
-
-
-def published_coverage(section: str = "Paradigms of uneven sizes") -> dict[tuple[str, str], str]:
-    """Return the cells of the first table of a section of docs/validation.md, by row and column."""
-    page = (Path(__file__).parents[3] / "docs" / "validation.md").read_text(encoding="utf-8")
-    lines = page.split(f"### {section}")[1].split("\n\n| ")[1].split("\n\n")[0].splitlines()
-    heading, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
-    return {(row[0], name): cell for row in rows for name, cell in zip(heading[1:], row[1:], strict=True)}
-
-
-@pytest.mark.parametrize(
-    ("sizes", "estimate"),
-    [
-        ("40, 20, 13, …, 3 (12)", "accuracy"),
-        ("`jblimp`", "difference (`comparisons`)"),
-        ("`jblimp`", "rho"),
-        ("120, 60, …, 4 (30)", "AUC"),
-        ("40, 20, 13, …, 3 (12)", "kappa"),
-        ("40, 20, 13, …, 3 (12)", "balanced accuracy"),
-    ],
-)
-def test_with_paradigms_of_uneven_sizes_intervals_hold_as_often_as_published(sizes: str, estimate: str) -> None:
-    published = float(published_coverage()[sizes, estimate])
-    assert published > 0.915
-    held = coverage(estimate, UNEVEN[sizes], shared=0.5, runs=200, seed=8)
-    assert held.given > 0.95
-    assert held.paradigms == pytest.approx(published, abs=NEAR)
-
-
 def test_equal_models_rarely_differ_beyond_paradigms_of_uneven_sizes() -> None:
-    published = {
-        name: float(cell) for (name, column), cell in published_coverage().items() if column == "differ beyond"
-    }
-    assert sorted(published) == sorted(UNEVEN)
-    assert max(published.values()) < 0.07
-    assert said_beyond(UNEVEN["`jblimp`"], runs=300) < 0.10  # 0.12 with Cochran's ratio of sums
+    rates = {row: float(cell) for (row, column), cell in published(SECTION).items() if column == "differ beyond"}
+    assert sorted(rates) == sorted(UNEVEN)
+    assert max(rates.values()) < 0.07
 
 
 def test_where_one_paradigm_has_most_items_no_claim_goes_beyond_them_and_the_reason_is_given() -> None:
     sizes = UNEVEN["200 + 19 x 5"]
-    assert published_coverage()["200 + 19 x 5", "accuracy"] == "none"
+    assert published(SECTION)["200 + 19 x 5", "accuracy"] == "none"
     x, y, codes = nested(np.random.default_rng(6), sizes, shared=0.5)
     right = (x > 0).astype(float)
     for result in (
@@ -182,35 +120,6 @@ def test_what_is_claimed_beyond_paradigms_holds_for_their_items_as_well() -> Non
     assert beyond_clusters_p(gain, codes) == pytest.approx(gain_test(gain).p_mid)
     error = standard_error(gain, codes)
     assert 2 * stdtr(freedom(codes), -gain.mean() / error) < gain_test(gain).p_mid
-
-
-@pytest.mark.parametrize(
-    ("sizes", "estimate"),
-    [
-        ("6 x 4", "accuracy"),
-        ("4 x 20", "r"),
-        ("4 x 6", "difference (`comparisons`)"),
-        ("30, 20, 10, 5, 5, 2", "accuracy"),
-        ("9, 8, 7, 8", "kappa"),
-        ("5 x 10", "rho"),
-        ("6 x 20", "AUC"),
-    ],
-)
-def test_of_four_to_nine_paradigms_intervals_hold_as_often_as_published(sizes: str, estimate: str) -> None:
-    published = float(published_coverage("Few paradigms")[sizes, estimate])
-    assert published > 0.915
-    held = coverage(estimate, FEW[sizes], shared=0.5, runs=200, seed=8)
-    assert held.given > 0.85
-    assert held.paradigms == pytest.approx(published, abs=NEAR)
-
-
-@pytest.mark.parametrize("paradigms", ["0.995; 1 in 20 fails", "0.97 ± 0.03", "0.03 ± 0.03; 1 in 20 at 0.90"])
-@pytest.mark.parametrize("sizes", ["6 x 10", "12 x 10", "`jblimp`"])
-def test_accuracies_near_1_and_0_hold_for_paradigms_that_are_not_seen(paradigms: str, sizes: str) -> None:
-    published = float(published_coverage("Accuracies near 1 and 0")[paradigms, sizes])
-    assert published > 0.915
-    held = holds_of_shares(CEILING[paradigms], CEILING_SIZES[sizes], runs=200, seed=8)
-    assert held == pytest.approx(published, abs=NEAR)
 
 
 @pytest.mark.parametrize(("n", "least"), [(4, 0.3976), (12, 0.7354), (67, 0.9464)])

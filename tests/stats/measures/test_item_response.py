@@ -5,7 +5,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from item_nulls import Design, made, means
+from nulls.items import Design, made
 from pairbank.errors import BankError
 from pairbank.stats.measures.item_response import fit_items, negative_items
 
@@ -107,20 +107,3 @@ def test_too_few_models_or_items_are_refused_with_the_numbers_needed() -> None:
         fit_items(np.ones((60, 12)))
     with pytest.raises(BankError, match="a credit is not from 0 to 1"):
         fit_items(np.full((60, 12), 2.0))
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize(
-    "design",
-    [
-        Design(n_models=13, n_paradigms=10, n_each=15, flat=0.3),
-        Design(n_models=40, n_paradigms=20, n_each=10, flat=0.5, family=4, family_sd=1.0, own_sd=0.3, paradigm_sd=0.5),
-    ],
-    ids=["few", "relatives"],
-)
-def test_intervals_cover_and_false_suspects_are_rare(design: Design) -> None:
-    """Ten runs; docs/validation.md has 100 runs of more designs."""
-    result = means(design, n_runs=10)
-    assert 0.91 < result["difficulty"] < 0.99
-    assert 0.91 < result["discrimination"] < 0.99
-    assert result["any_false"] <= 0.1

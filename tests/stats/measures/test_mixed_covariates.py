@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
-from claims_nulls import covariate_errors
 from hu_frank import fit_by_family
 from in_r import in_r
 from pairbank.errors import BankError
@@ -178,9 +177,3 @@ def test_too_few_models_have_no_slope() -> None:
     frame, sizes, families = cells(0, n_models=3)
     with pytest.raises(BankError, match="size of 3 models; a slope needs 6"):
         fit_covariates(frame, sizes, families)
-
-
-@pytest.mark.ci
-def test_size_is_seldom_said_to_matter_where_it_does_not() -> None:
-    rates = covariate_errors("8 models, 4 families", n_units=12, slopes=0.2, n_runs=20, seed=3)
-    assert max(rates["own"], rates["difference"]) <= 0.2

@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
 
-from claims_nulls import equivalence_errors
 from pairbank.errors import BankError
 from pairbank.stats.measures.associations import all_digits
 from pairbank.stats.measures.paired_tests import equivalence_p, no_difference
@@ -43,8 +42,3 @@ def test_no_discordant_item_among_few_shows_nothing_and_a_margin_is_a_share() ->
     assert equivalence_p(0, 0, 400, margin=0.05) < 1e-4
     with pytest.raises(BankError, match="margin is 5; expected a share"):
         no_difference([1.0], [1.0], margin=5)
-
-
-@pytest.mark.parametrize(("n_items", "discordance"), [(50, 0.05), (200, 0.05), (200, 0.3), (1000, 0.06)])
-def test_a_difference_as_large_as_the_margin_is_seldom_called_none(n_items: int, discordance: float) -> None:
-    assert equivalence_errors(n_items, discordance, margin=0.05) <= 0.055

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from design_nulls import CODED
 from in_r import in_r
+from nulls.designs import CODED
 from pairbank.errors import BankError
 from pairbank.stats.measures.random_slopes import Grouping, fit_maximal, fit_slopes
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from input_only_nulls import Design, made, shares
+from nulls.input_only import Design, made
 from pairbank.errors import BankError
 from pairbank.stats.analyses.introspection.input_only import compare_predictors, input_only, predictions
 from pairbank.stats.analyses.introspection.model_pairs import words
@@ -76,11 +76,3 @@ def test_constant_answers_are_undefined() -> None:
 def test_too_few_items_are_refused_with_their_number() -> None:
     with pytest.raises(BankError, match="90 items have texts, direct scores and answers of all models"):
         input_only(*made(np.random.default_rng(5), Design(n_paradigms=15, n_each=6), 0.5))
-
-
-@pytest.mark.ci
-def test_neither_is_called_better_where_both_predict_alike() -> None:
-    """Fifteen runs of a null; docs/validation.md has more, and power."""
-    result = shares(Design(n_paradigms=12, n_each=10, own=0.543), n_runs=15)  # 0.543: `equal_own`
-    assert result["own"] <= 0.1
-    assert result["text"] <= 0.15

@@ -1,12 +1,9 @@
 """Own probabilities against relatives': against algebra, numerical derivatives, pingouin, and simulations of nulls."""
 
-import functools
-import importlib.util
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -14,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from introspection_nulls import Design, made_up_models
-from introspection_quick import quick_own_advantage
+from nulls.introspection import Design, made_up_models, spoken
+from nulls.introspection_quick import quick_own_advantage
 from pairbank.arrays import FloatArray
 from pairbank.stats.analyses.introspection.analysis import introspect
 from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
@@ -314,15 +311,6 @@ def test_twins_have_no_partial_correlation_and_the_reason_is_there() -> None:
 # Error rates: the small form of tests/simulations/introspection.py
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("design", ["alike", "unequal noise", "own mixtures, read", "near twins", "heavy tails"])
-@pytest.mark.parametrize(("models", "of_family"), [(3, 2), (3, 3), (6, 3), (6, 6), (21, 7)])
-def test_access_to_oneself_is_not_said_where_there_is_none(design: Design, models: int, of_family: int) -> None:
-    of_seed = functools.partial(made, models=models, of_family=of_family, design=design, n_prompts=1)
-    own = [quick_own_advantage(of_seed(seed)[0], family_size=of_family) for seed in range(40)]
-    assert np.mean([result.beyond == "beyond relatives" for result in own]) <= 0.1  # .07 and the luck of 40
-
-
 @pytest.mark.parametrize(("models", "of_family", "least"), [(3, 3, 0.5), (6, 3, 0.9), (21, 2, 0.9), (21, 7, 0.9)])
 def test_access_to_oneself_is_found_where_it_is(models: int, of_family: int, least: float) -> None:
     own = [advantage(*made(seed, models=models, of_family=of_family, privileged=0.3)) for seed in range(10)]
@@ -347,29 +335,10 @@ def test_the_quick_form_of_the_simulations_gives_the_shipped_numbers(
         assert slow.smallest == pytest.approx(quick.smallest, abs=1e-8, nan_ok=True)
 
 
-@pytest.fixture(scope="module")
-def simulations(request: pytest.FixtureRequest) -> ModuleType:
-    path = request.config.rootpath / "tests" / "simulations" / "introspection.py"
-    spec = importlib.util.spec_from_file_location("introspection_simulations", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_long_form_prints_its_tables(simulations: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    simulations.main(["--repetitions", "1", "--workers", "1", "--table", "sentences"])
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
-    assert len(rows) == 2 + len(simulations.SENTENCES) + 3
-    assert len({row.count("|") for row in rows}) == 1
-
-
 @pytest.mark.parametrize("privileged", [0.0, 0.3])
-def test_a_verdict_has_one_headline_and_the_words_that_the_long_form_counts(
-    simulations: ModuleType, privileged: float
-) -> None:
-    said = np.array([simulations.spoken(seed, (6, 3, 240), "alike", privileged) for seed in range(5)])
+def test_a_verdict_has_one_headline_and_the_words_that_the_long_form_counts(privileged: float) -> None:
+    made = [spoken([seed], cell=(6, 3, 240), design="alike", privileged=privileged) for seed in range(5)]
+    said = np.array([[*one.values()] for one in made])
     assert said[:, :5].sum(axis=1).tolist() == [1] * 5  # of own probabilities against relatives'
     assert said[:, 5:8].sum(axis=1).tolist() == [1] * 5  # of the published test
 

@@ -1,6 +1,5 @@
 """Raters as systems: accuracies by hand and of QFrBLiMP, and the alternative annotator test against a slow one."""
 
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +7,11 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from nulls.raters import people
 from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.stats.measures.human_agreement import alternative_annotator, alternative_annotator_of_ratings
 from pairbank.stats.measures.raters import rater_accuracy, with_others
-from rater_nulls import as_good, people
-from sentence_nulls import rate
 
 
 def plain(choices: FloatArray, model: FloatArray, epsilon: float) -> tuple[float, float]:
@@ -46,13 +44,6 @@ def test_the_test_is_that_of_the_paper_whoever_judged_what_and_with_ties(right: 
     winning, advantage = plain(choices, model, 0.1)
     assert result.winning_rate == pytest.approx(winning)
     assert result.advantage == pytest.approx(advantage)
-
-
-def test_as_good_as_one_more_person_is_said_seldom_where_it_is_wrong_and_often_where_it_is_right() -> None:
-    assert rate(partial(as_good, n=300, n_raters=5), runs=80) <= 0.125
-    assert rate(partial(as_good, n=600, n_raters=5, n_paradigms=20, beyond=True), runs=80) <= 0.125
-    assert rate(partial(as_good, n=1000, n_raters=13, right=0.87), runs=10) > 0.9
-    assert rate(partial(as_good, n=300, n_raters=5, right=0.5), runs=10) == 0
 
 
 def test_a_model_that_is_a_copy_of_a_rater_ties_with_that_rater() -> None:
