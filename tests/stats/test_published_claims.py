@@ -10,7 +10,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from pairbank.stats.analyses.comparisons import comparisons
 from pairbank.stats.analyses.grammaticality.section import grammaticality
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from rated_tables import DIRECT
+from rated_tables import DIRECT, items_frame
 
 pytestmark = pytest.mark.upstream
 
@@ -19,21 +19,14 @@ pytestmark = pytest.mark.upstream
 def tables(shared: Path) -> list[ScoredFrame]:
     """650 BLiMP and 75 DGL pairs by each model."""
     rows = pd.read_csv(shared / "published" / "hu_frank_2024_syntax.csv")
-    frame = pd.DataFrame(
-        {
-            "model": rows["model"],
-            "item_id": rows["dataset"].astype(str) + "/" + rows["item_id"].astype(str),
-            "task": "sentence_pair",
-            "corpus": "syntax",
-            "subset": "all",
-            "phenomenon": "all",
-            "language": "en",
-            "human_good": np.nan,
-            "human_bad": np.nan,
-            "flags": [[] for _ in range(len(rows))],
-            "direct_good": rows["direct_sum_logprob_good_sentence"],
-            "direct_bad": rows["direct_sum_logprob_bad_sentence"],
-        }
+    frame = items_frame(
+        len(rows),
+        "syntax",
+        model=rows["model"],
+        item_id=rows["dataset"].astype(str) + "/" + rows["item_id"].astype(str),
+        task="sentence_pair",
+        direct_good=rows["direct_sum_logprob_good_sentence"],
+        direct_bad=rows["direct_sum_logprob_bad_sentence"],
     )
     frame["direct_delta"] = frame["direct_good"] - frame["direct_bad"]
     return [

@@ -1,11 +1,10 @@
 """Scored tables of Hu & Levy's four tasks that tests make up: words, word pairs, sentences judged and compared."""
 
 import numpy as np
-import pandas as pd
 
 from pairbank.scoring.api.layout import Kind, MethodLayout
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from scored_frames import DIRECT
+from rated_tables import DIRECT, items_frame
 
 PROMPTS = ("MetaQuestionSimple", "MetaInstruct", "MetaQuestionComplex")
 CORPORA = {
@@ -59,21 +58,8 @@ def asked_table(corpus: str, model: str, *, seed: int, shift: float = 0.3) -> Sc
             [x / 4 + bias / 2 - 5, -x / 4 - bias / 2 - 5, -x / 4 + bias / 2 - 5, x / 4 - bias / 2 - 5] for x in first
         ]
         columns[f"{name}_delta"] = first
-    frame = pd.DataFrame(
-        {
-            "item_id": [f"{corpus}/{i:04d}" for i in range(n)],
-            "corpus": corpus,
-            "subset": "all",
-            "language": "en",
-            "task": kind,
-            "target_bad": None if kind == "word_prediction" else "other",
-            "phenomenon": None,
-            "human_good": np.nan,
-            "human_bad": np.nan,
-            "flags": [[] for _ in range(n)],
-        }
-        | columns
-    )
+    columns |= {"task": kind, "target_bad": None if kind == "word_prediction" else "other"}
+    frame = items_frame(n, corpus, subset="all", **columns)
     return ScoredFrame(
         corpus=corpus,
         model=model,

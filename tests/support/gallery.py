@@ -6,7 +6,6 @@ figures look like.
 
 import io
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from pairbank.stats.report.overview import labels_of, overview
 from pairbank.stats.report.page import in_words
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from scored_frames import prompted
+from rated_tables import choice
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, IMAGES = DOCS / "gallery.md", DOCS / "gallery"
@@ -72,7 +71,7 @@ def scored_starter(model: str, seed: int) -> ScoredFrame:
         MethodLayout(method=name, kind="direct", presentations=(), options=(), correct=(), label=shown)
         for name, shown in LABELS.items()
     ]
-    question = replace(prompted("meta_question_simple"), label="MetaQuestionSimple")
+    question = choice("meta_question_simple", label="MetaQuestionSimple")
     return ScoredFrame(corpus="starter", model=model, frame=frame, layouts=(*direct, question))
 
 

@@ -1,4 +1,4 @@
-"""Small scored tables for the tests of sections."""
+"""Small scored tables for the tests of sections, and the layouts of their methods."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,34 +9,58 @@ import pandas as pd
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 
-DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-META = MethodLayout(
-    method="meta", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
-)
+
+def direct(name: str) -> MethodLayout:
+    return MethodLayout(method=name, kind="direct", presentations=(), options=(), correct=())
+
+
+def choice(name: str, **changes: Any) -> MethodLayout:  # noqa: ANN401 - of the layout
+    """Return the layout of a forced choice in both orders."""
+    orders: dict[str, Any] = {"presentations": ("good first", "bad first"), "options": ("1", "2"), "correct": (0, 1)}
+    return MethodLayout(method=name, kind="forced_choice", **orders | changes)
+
+
+def judgment(name: str) -> MethodLayout:
+    return MethodLayout(
+        method=name, kind="judgment", presentations=("good", "bad"), options=("Yes", "No"), correct=(0, 1)
+    )
+
+
+def rating(name: str, n_points: int, **changes: Any) -> MethodLayout:  # noqa: ANN401 - of the layout
+    options, sides = tuple("1234567"[:n_points]), ("good", "bad")
+    return MethodLayout(
+        method=name, kind="rating", presentations=sides, options=options, correct=(), sides=sides, **changes
+    )
+
+
+DIRECT, META = direct("direct"), choice("meta")
 POOLED = replace(META, accuracy="pooled")
+
+
+def items_frame(n_items: int, corpus: str = "toy", **columns: Any) -> pd.DataFrame:  # noqa: ANN401
+    """Unrated items of one subset with what every scored table has; `columns` replace that or come after it."""
+    known: dict[str, Any] = {"corpus": corpus, "subset": "s", "language": "en", "phenomenon": None}
+    known |= {"human_good": np.nan, "human_bad": np.nan, "flags": [[] for _ in range(n_items)]}
+    return pd.DataFrame({"item_id": [f"{corpus}/{nth:04d}" for nth in range(n_items)]} | known | columns)
 
 
 def rated_table(n_items: int = 200, *, seed: int = 0, corpus: str = "toy", model: str = "gpt2") -> ScoredFrame:
     """Pairs with both log-probabilities, human ratings, distances and two methods; the first row is no choice."""
     rng = np.random.default_rng(seed)
     message, good, bad, human, far = rng.normal(size=(5, n_items))
-    frame = pd.DataFrame(
-        {
-            "item_id": [f"{corpus}/{i:04d}" for i in range(n_items)],
-            "corpus": corpus,
-            "subset": "pairs",
-            "language": "en",
-            "task": "sentence_pair",
-            "phenomenon": None,
-            "paradigm": np.where(np.arange(n_items) % 4 < 2, "one", "two"),
-            "human_good": 0.5 + good + human,
-            "human_bad": bad,
-            "flags": [["identical_sides"] if i == 0 else [] for i in range(n_items)],
-            "cosine_distance": np.abs(far),
-            "edit_distance": rng.integers(1, 20, n_items),
-            "direct_good": -30 + 8 * message + good,
-            "direct_bad": -31 + 8 * message + bad,
-        }
+    frame = items_frame(
+        n_items,
+        corpus,
+        subset="pairs",
+        task="sentence_pair",
+        paradigm=np.where(np.arange(n_items) % 4 < 2, "one", "two"),
+        human_good=0.5 + good + human,
+        human_bad=bad,
+        flags=[["identical_sides"] if i == 0 else [] for i in range(n_items)],
+        cosine_distance=np.abs(far),
+        edit_distance=rng.integers(1, 20, n_items),
+        direct_good=-30 + 8 * message + good,
+        direct_bad=-31 + 8 * message + bad,
     )
     frame["direct_delta"] = frame["direct_good"] - frame["direct_bad"]
     answers = np.log(rng.uniform(0.05, 1.0, (n_items, 2, 2)))

@@ -3,20 +3,10 @@
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-
-DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-
-
-def prompted(name: str) -> MethodLayout:
-    """The layout of a forced choice in both orders."""
-    return MethodLayout(
-        method=name, kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
-    )
+from rated_tables import DIRECT, choice, items_frame
 
 
 def scored_frame(
@@ -34,25 +24,12 @@ def scored_frame(
         columns[f"{name}_delta"] = delta
         answers = np.column_stack([delta / 2 - 9, np.full(n_items, -9.0), np.full(n_items, -9.0), delta / 2 - 9])
         columns[f"{name}_logprobs"] = [None if np.isnan(d) else row for d, row in zip(delta, answers, strict=True)]
-    frame = pd.DataFrame(
-        {
-            "item_id": [f"{corpus}/{nth:04d}" for nth in range(n_items)],
-            "corpus": corpus,
-            "subset": "s",
-            "language": "en",
-            "phenomenon": None,
-            "human_good": np.nan,
-            "human_bad": np.nan,
-            "flags": [[] for _ in range(n_items)],
-            **columns,
-        }
-    )
     layouts = () if direct_nats is None else (DIRECT,)
     return ScoredFrame(
         corpus=corpus,
         model=model,
-        frame=frame,
-        layouts=(*layouts, *(prompted(name) for name in meta_nats)),
+        frame=items_frame(n_items, corpus, **columns),
+        layouts=(*layouts, *(choice(name) for name in meta_nats)),
         signature={"model": {"name": model, "model_id": model_id or model}},
     )
 

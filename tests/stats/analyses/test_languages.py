@@ -3,7 +3,6 @@
 import functools
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,17 +10,15 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pairbank.arrays import FloatArray
+from nulls.languages import outcomes
 from pairbank.builders.languages import typology
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context, Section
 from pairbank.stats.analyses.languages.section import languages as section
 from pairbank.stats.analyses.languages.statistics import (
-    english_minus_others,
     languages_differ,
     leave_one_out,
     method_correlations,
-    random_minus_subtle,
     typology_means,
 )
 from pairbank.stats.analyses.neuro import Probed
@@ -304,98 +301,6 @@ def test_random_minus_subtle_is_the_mean_over_languages_of_differences_of_accura
     assert "English minus the mean of the other languages: " in result.answer
     assert f"`direct` {gap:+.2f}" in result.answer
     assert "interval above 0 in " in published_section(3).answer
-
-
-def outcomes(
-    rng: np.random.Generator,
-    *,
-    gain: float,
-    shared: float = 0.7,
-    spread: float = 0.0,
-    own_properties: bool = False,
-    sizes: Sequence[int] = (3,) * 20,
-    lead: float = 0.0,
-) -> pd.DataFrame:
-    """Return pairs of ten languages, which share most of their outcomes, and of properties with levels of their own.
-
-    `gain` is how much easier random concepts are, `spread` the standard deviation of languages, `lead` how much easier
-    English is, all in logits. With `own_properties` languages share nothing; English has properties of its own in any
-    case. `sizes` has a property's pairs of each kind.
-    """
-    kinds = np.repeat(np.array(["random", "taxonomic", "overlap", "co-occurrence"], dtype=object), sum(sizes))
-    code = np.repeat(np.arange(4), sum(sizes))
-    cluster = np.tile(np.repeat(np.arange(len(sizes)), sizes), 4)
-
-    def levels() -> tuple[FloatArray, FloatArray]:
-        level = rng.normal(scale=1.0, size=len(sizes))[cluster] + 0.4 + gain * (kinds == "random")
-        own = rng.normal(scale=0.7, size=(len(sizes), 4))[cluster, code]  # a property's level of each kind
-        return level + own, rng.random(own.shape)
-
-    logits, common = levels()
-    languages = ["l1", "l2", "l3", "l4", "l5", "l6", "l7", "l8", "l9", "en"]
-    parts = []
-    for language, shift in zip(languages, rng.normal(scale=spread, size=10), strict=True):
-        if own_properties or language == "en":
-            logits, common = levels()
-        p = 1 / (1 + np.exp(-(logits + shift + lead * (language == "en"))))
-        parts.append(np.where(rng.random(p.shape) < shared, common, rng.random(p.shape)) < p)
-    return pd.DataFrame(
-        {
-            "credit": np.concatenate(parts).astype(float),
-            "language": np.repeat(np.array(languages, dtype=object), len(kinds)),
-            "negative_type": np.tile(kinds, 10),
-            "cluster": np.tile(cluster.astype(object), 10),
-        }
-    )
-
-
-UNEVEN = (30, 15, 10, 7, 6, 5, 4, 4, 3, 3, *[2] * 5, *[1] * 5)
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("sizes", [(3,) * 20, UNEVEN], ids=["equal", "uneven"])
-def test_english_is_seldom_said_to_be_ahead_of_languages_that_are_as_easy(sizes: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(13)
-    rows = [english_minus_others(outcomes(rng, gain=0.6, sizes=sizes)) for _ in range(150)]
-    assert np.mean([not row["low"] <= 0 <= row["high"] for row in rows]) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)
-    assert rows[0]["n_languages"] == 9
-
-
-@pytest.mark.ci
-def test_kinds_that_are_alike_are_seldom_said_to_differ_where_languages_share_their_items() -> None:
-    """One in twenty, at most; a t-test over languages, which takes them for independent, is wrong far more often."""
-    rng = np.random.default_rng(11)
-    result, over_languages = [], []
-    for _ in range(200):
-        pairs = outcomes(rng, gain=0.0)
-        row = random_minus_subtle(pairs)
-        result.append(not row["low"] <= 0 <= row["high"])
-        frame = pairs.assign(random=pairs["negative_type"] == "random")
-        wide = frame.groupby(["language", "random"])["credit"].mean().unstack()
-        over_languages.append(bool(stats.ttest_1samp((wide[True] - wide[False]).to_numpy(), 0).pvalue < 0.05))
-    assert np.mean(result) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
-    assert np.mean(over_languages) > 0.3
-    seen = [random_minus_subtle(outcomes(rng, gain=1.2))["low"] > 0 for _ in range(60)]
-    assert np.mean(seen) > 0.6
-
-
-@pytest.mark.ci
-def test_equal_languages_are_seldom_said_to_differ_whether_they_share_items_or_not() -> None:
-    """One in twenty, at most; a test over pairs, which takes the pairs of a property for independent, errs often."""
-    rng = np.random.default_rng(12)
-    over_pairs: list[np.bool] = []
-    for own_properties in (False, True):
-        over_properties, over_pairs = [], []
-        for _ in range(200):
-            pairs = outcomes(rng, gain=0.6, own_properties=own_properties)
-            over_properties.append(languages_differ(pairs)["p"] < 0.05)
-            right = pairs["credit"].to_numpy().reshape(10, -1).sum(axis=1)
-            counts = np.stack([right, len(pairs) / 10 - right])
-            over_pairs.append(stats.chi2_contingency(counts).pvalue < 0.05)
-        assert np.mean(over_properties) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
-    assert np.mean(over_pairs) > 0.5
-    seen = [languages_differ(outcomes(rng, gain=0.6, spread=0.8))["p"] < 0.05 for _ in range(60)]
-    assert np.mean(seen) > 0.6
 
 
 def test_differences_between_languages_are_tested_over_properties_and_corrected() -> None:

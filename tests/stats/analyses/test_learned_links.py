@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.linking import linking as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from rated_tables import keyed, rated_table
+from rated_tables import direct, judgment, keyed, rated_table
 
-SLOR = MethodLayout(method="slor", kind="direct", presentations=(), options=(), correct=())
+SLOR = direct("slor")
 
 
 def with_slor(model: str, *, beta: float, n: int = 150, single: bool = False) -> ScoredFrame:
@@ -59,11 +58,6 @@ def test_single_sentences_are_fitted_and_a_table_that_cannot_be_is_named() -> No
         section([with_slor("few", beta=0.5, n=15, single=True)])
 
 
-YES = MethodLayout(
-    method="yes", kind="judgment", presentations=("good", "bad"), options=("Yes", "No"), correct=(0, 1)
-)  # fmt: skip
-
-
 def voters(right: dict[str, list[bool]]) -> ScoredFrame:
     """Pairs that some in-template scores, and a yes/no question, get right or wrong."""
     n = len(next(iter(right.values())))
@@ -74,7 +68,7 @@ def voters(right: dict[str, list[bool]]) -> ScoredFrame:
     for method, answers in right.items():
         delta = np.where(answers, 1.0, -1.0)
         frame[f"{method}_good"], frame[f"{method}_bad"], frame[f"{method}_delta"] = delta, 0.0, delta
-        layouts.append(replace(YES if method == "yes" else SLOR, method=method))
+        layouts.append(judgment(method) if method == "yes" else direct(method))
     frame["yes_logprobs"] = pd.Series([(0.0, -1.0, -1.0, 0.0)] * n)
     return replace(table, frame=frame, layouts=tuple(layouts))
 

@@ -130,7 +130,7 @@ def test_what_raters_said_gives_their_share_of_the_variance() -> None:
     item, rater = np.divmod(np.arange(60 * 8), 8)
     ratings = pd.DataFrame(
         {
-            "item_id": [f"toy/{i:05d}" for i in item],
+            "item_id": [f"toy/{i:04d}" for i in item],
             "side": "good",
             "rater": [f"r{i}" for i in rater],
             "value": 2 * rng.normal(size=60)[item] + rng.normal(size=8)[rater] + rng.normal(size=480),

@@ -4,17 +4,15 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 from sklearn import metrics
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.prediction import prediction as section
 from pairbank.stats.measures.accuracy import accuracy_pooled, balanced_accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from rated_tables import DIRECT, META, keyed, rated_table
+from rated_tables import DIRECT, META, items_frame, judgment, keyed, rated_table
 
 
 def generator() -> np.random.Generator:
@@ -23,17 +21,8 @@ def generator() -> np.random.Generator:
 
 def words() -> ScoredFrame:
     direct, noise = np.random.default_rng(0).normal(-4, 2, size=(2, 60))
-    frame = pd.DataFrame(
-        {
-            "item_id": [f"p18/{i:02d}" for i in range(60)],
-            "task": "word_prediction",
-            "flags": [[] for _ in range(60)],
-            "direct_good": direct,
-            "direct_delta": None,
-            "meta_good": direct + noise,
-            "meta_delta": None,
-        }
-    )
+    numbers = {"direct_good": direct, "direct_delta": None, "meta_good": direct + noise, "meta_delta": None}
+    frame = items_frame(60, "p18", task="word_prediction", **numbers)
     return ScoredFrame(corpus="p18", model="gpt2", frame=frame, layouts=(DIRECT, META))
 
 
@@ -68,9 +57,7 @@ def test_balanced_accuracy_is_that_of_scikit_learn() -> None:
 
 
 def test_balanced_accuracy_of_pairs_is_the_pooled_accuracy() -> None:
-    judge = MethodLayout(
-        method="judge", kind="judgment", presentations=("good", "bad"), options=("Yes", "No"), correct=(0, 1)
-    )
+    judge = judgment("judge")
     logprobs = np.log(generator().uniform(0.1, 1, (80, 2, 2)))
     yes_minus_no = logprobs[:, :, 0] - logprobs[:, :, 1]
     pooled = accuracy_pooled(logprobs, judge)

@@ -8,14 +8,13 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import DEFAULTS, Context, Section
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.analyses.raters.section import raters as section
 from pairbank.stats.analyses.registry import checked_options, section_or_note
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from rated_tables import DIRECT, keyed, rated_table
+from rated_tables import DIRECT, judgment, keyed, rated_table, rating
 
 
 def forced(table: ScoredFrame, *, n_raters: int = 5, right: float = 0.87) -> pd.DataFrame:
@@ -212,17 +211,9 @@ def test_a_file_of_ratings_is_given_as_text_and_what_is_wrong_is_stated(tmp_path
         ratings_given([str(tmp_path / "none.parquet")])
 
 
-RATED = MethodLayout(
-    method="rating", kind="rating", presentations=("good", "bad"), options=tuple("1234567"), correct=(),
-    sides=("good", "bad"),
-)  # fmt: skip
-DRAWN = MethodLayout(
-    method="free@8samples", kind="rating", presentations=("good", "bad"), options=tuple("1234567"), correct=(),
-    sides=("good", "bad"), readout="generation", samples=8,
-)  # fmt: skip
-YES = MethodLayout(
-    method="yes", kind="judgment", presentations=("good", "bad"), options=("Yes", "No"), correct=(0, 1)
-)  # fmt: skip
+RATED = rating("rating", 7)
+DRAWN = rating("free@8samples", 7, readout="generation", samples=8)
+YES = judgment("yes")
 
 
 def with_answers(model: str, *, knows: bool) -> ScoredFrame:

@@ -23,7 +23,9 @@ def test_rho_and_leads_are_those_of_scipy_and_of_counting() -> None:
     section = represented([table], Context(nulls=[null]))
     rows = section.tables["ranks"].set_index("measures")
     deltas = [table.frame[f"{name}_delta"] for name in METHODS]
-    assert rows.loc["probabilities and representations", "value"] == pytest.approx(spearmanr(*deltas[:2])[0], abs=1e-12)
+    assert rows.loc["probabilities and representations", "value"] == pytest.approx(
+        spearmanr(deltas[0], deltas[1])[0], abs=1e-12
+    )
     assert set(rows.index) == {"probabilities and representations", "probabilities and shuffled labels"}
     probes = section.tables["probes"].set_index("null")
     right = [np.mean(column > 0) for column in (*deltas, null.frame["probe_grammar_delta"])]
@@ -41,7 +43,7 @@ def test_a_sentence_in_several_contexts_is_one_draw() -> None:
         rows = rows.assign(target_good=sentence.astype(str), target_bad=None)
         for name in ("direct_good", "probe_grammar_good", "human_good"):
             rows[name] = 2 * rng.normal(size=12)[sentence] + rng.normal(size=60)
-        rows = rows.assign(**{name: np.nan for name in rows if name.endswith("_delta")})
+        rows = rows.assign(**{f"{name}_delta": np.nan for name in METHODS})
         table = ScoredFrame(corpus="toy", model="m", frame=rows, layouts=LAYOUTS[:2])
         section = represented([table], Context())
         ranks = section.tables["ranks"]

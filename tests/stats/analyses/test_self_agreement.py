@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.self_agreement import self_agreement
 from pairbank.stats.measures.raters import alpha_of_counts
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from rated_tables import META, always_first, keyed, rated_table
+from rated_tables import META, always_first, keyed, rated_table, rating
 
 
 def test_alpha_is_one_for_a_model_that_always_agrees_and_below_zero_under_position_bias() -> None:
@@ -32,11 +31,7 @@ def test_alpha_is_one_for_a_model_that_always_agrees_and_below_zero_under_positi
 
 
 def test_sampled_answers_are_raters_of_each_presentation() -> None:
-    layout = MethodLayout(
-        method="drawn", kind="rating", presentations=("good", "bad"), options=("1", "2", "3"), correct=(),
-        sides=("good", "bad"),
-        readout="generation", samples=3,
-    )  # fmt: skip
+    layout = rating("drawn", 3, readout="generation", samples=3)
     table = rated_table(20)
     draws = [[1.0 + i % 3, 1.0 + i % 3, 1.0 + (i + 1) % 3, 2.0, 2.0, np.nan] for i in range(20)]
     frame = table.frame.assign(drawn_draws=pd.Series(draws), drawn_good=2.0, drawn_bad=1.0 + np.arange(20) % 2)

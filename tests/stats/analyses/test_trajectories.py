@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -20,8 +19,8 @@ from pairbank.stats.analyses.trajectories import rank_agreement
 from pairbank.stats.analyses.trajectories import trajectories as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.model_features import ModelFeatures
+from rated_tables import DIRECT, items_frame
 
-DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 KINDS = ["agreement", "binding", "islands", "npi", "quantifiers", "raising"]
 LEARNT_AT: dict[str, int | None] = dict(zip(KINDS, [1, 2, 3, 4, 5, None], strict=True))
 
@@ -34,22 +33,8 @@ def checkpoint(run: str, step: int, place: int, *, n: int = 60, seed: int = 0) -
     learnt = np.array([place >= begins[str(kind)] for kind in kinds])
     right = rng.random(len(kinds)) < np.where(learnt, 0.85, 0.5)
     delta = np.where(right, 1.0, -1.0) * rng.uniform(0.1, 3, len(kinds))
-    frame = pd.DataFrame(
-        {
-            "item_id": [f"c/{number}" for number in range(len(kinds))],
-            "corpus": "c",
-            "subset": "all",
-            "language": "en",
-            "task": "sentence_pair",
-            "phenomenon": kinds,
-            "flags": [[] for _ in kinds],
-            "human_good": np.nan,
-            "human_bad": np.nan,
-            "direct_good": delta,
-            "direct_bad": 0.0,
-            "direct_delta": delta,
-        }
-    )
+    numbers = {"direct_good": delta, "direct_bad": 0.0, "direct_delta": delta}
+    frame = items_frame(len(kinds), "c", task="sentence_pair", phenomenon=kinds, **numbers)
     name = f"{run}@step-{step}"
     return ScoredFrame(corpus="c", model=name, frame=frame, layouts=(DIRECT,), signature={"model": {"name": name}})
 
@@ -126,27 +111,12 @@ def test_checkpoints_of_a_folder_are_scored_one_after_the_other(tmp_path: Path) 
 
 def next_words(name: str, direct: FloatArray, asked: FloatArray) -> ScoredFrame:
     """Return a table of next words, scored directly and after a question."""
-    frame = pd.DataFrame(
-        {
-            "item_id": [f"w/{n}" for n in range(len(direct))],
-            "corpus": "words",
-            "subset": "all",
-            "language": "en",
-            "task": "word_prediction",
-            "phenomenon": None,
-            "target_bad": None,
-            "flags": [[] for _ in direct],
-            "human_good": np.nan,
-            "human_bad": np.nan,
-            "direct_good": direct,
-            "direct_bad": np.nan,
-            "direct_delta": np.nan,
-            "hf24_lambada_good": asked,
-            "hf24_lambada_bad": np.nan,
-            "hf24_lambada_delta": np.nan,
-            "hf24_lambada_logprobs": [[value] for value in asked],
-        }
-    )
+    columns: dict[str, Any] = {
+        f"{method}_{end}": np.nan for method in ("direct", "hf24_lambada") for end in ("bad", "delta")
+    }
+    columns |= {"direct_good": direct, "hf24_lambada_good": asked}
+    answers = {"hf24_lambada_logprobs": [[value] for value in asked]}
+    frame = items_frame(len(direct), "words", task="word_prediction", target_bad=None, **columns, **answers)
     asks = MethodLayout(
         method="hf24_lambada", kind="prediction", presentations=("asked",), options=("target",), correct=()
     )

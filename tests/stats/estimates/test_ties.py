@@ -17,6 +17,7 @@ from pairbank.stats.measures.paired_tests import compare
 from pairbank.stats.measures.roc import auc, pooled_pairs, roc_curve
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.scored_table import DeltaStack
+from rated_tables import DIRECT, items_frame
 from scored_frames import scored_frame
 
 EXACT = np.array([1.0, 0.0, -2.0, 0.5, 0.0, -1.0, 3.0, 0.25])
@@ -82,12 +83,8 @@ def test_values_that_tie_pairwise_share_one_rank() -> None:
 
 @pytest.mark.parametrize("shift", [0.0, -2e-16])
 def test_a_report_counts_a_published_tie_of_minus_2e_16_as_a_half(shift: float) -> None:
-    items = {"item_id": ["a", "b"], "corpus": "toy", "subset": "s", "phenomenon": None, "language": "en"}
-    frame = pd.DataFrame(
-        items | {"human_good": None, "human_bad": None, "flags": [[], []], "direct_delta": [1.0, shift]}
-    )
-    direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-    assert summarise(frame, [direct], model="m")["value"].tolist() == [0.75]
+    frame = items_frame(2, direct_delta=[1.0, shift])
+    assert summarise(frame, [DIRECT], model="m")["value"].tolist() == [0.75]
 
 
 def test_the_same_answer_with_rounding_does_not_vary_and_a_thousandth_of_a_nat_does() -> None:

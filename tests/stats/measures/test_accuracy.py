@@ -6,31 +6,17 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from ivanova_2024 import FIGURE_2, TABLE_1
 from pairbank.errors import BankError
-from pairbank.stats import MethodLayout, accuracy, accuracy_pooled, position_bias
+from pairbank.stats import accuracy, accuracy_pooled, position_bias
 from pairbank.stats.measures.accuracy import balanced_accuracy
+from rated_tables import DIRECT, choice, judgment
 
-ORDERS = MethodLayout(
-    method="meta", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
-)
-JUDGMENT = MethodLayout(
-    method="judge", kind="judgment", presentations=("good", "bad"), options=("Yes", "No"), correct=(0, 1)
-)
+ORDERS, JUDGMENT = choice("meta"), judgment("judge")
 ONE, TWO, TIE = [-0.1, -2.4], [-2.4, -0.1], [-0.7, -0.7]
 
 
-@pytest.mark.parametrize(
-    ("cells", "published"),
-    [
-        # Ivanova et al. 2024, LOGPROBS, n = 350: (human C1 -> model C1, C2; human C2 -> model C1, C2).
-        # The paper's Table 1 prints .82 for mpt_30b; its notebook and these cells give 284/350 = .8114.
-        pytest.param((122, 51, 48, 129), 0.72, id="gpt2_xl"),
-        pytest.param((135, 38, 37, 140), 0.79, id="mpt_7b"),
-        pytest.param((143, 30, 33, 144), 0.82, id="mpt_7b_chat"),
-        pytest.param((137, 36, 30, 147), 0.8114, id="mpt_30b"),
-        pytest.param((141, 32, 28, 149), 0.83, id="mpt_30b_chat"),
-    ],
-)
+@pytest.mark.parametrize(("cells", "published"), zip(FIGURE_2["LOGPROBS"], TABLE_1["LOGPROBS"], strict=True))
 def test_accuracies_of_ivanova_2024(cells: tuple[int, int, int, int], published: float) -> None:
     delta = np.repeat([1.0, -1.0, -1.0, 1.0], cells)
     estimate = accuracy(delta)
@@ -96,7 +82,7 @@ def test_a_balanced_accuracy_knows_whether_both_sentences_of_an_item_go_together
 
 
 def test_a_tie_among_three_options_is_shared_by_those_that_tie() -> None:
-    layout = MethodLayout(method="m", kind="forced_choice", presentations=("p",), options=("a", "b", "c"), correct=(2,))
+    layout = choice("m", presentations=("p",), options=("a", "b", "c"), correct=(2,))
     all_tie, two_tie, others_tie = [[-1.0] * 3], [[-2.0, -1.0, -1.0]], [[-1.0, -1.0, -2.0]]
     estimate = accuracy_pooled([all_tie, two_tie, others_tie], layout)
     assert estimate.value == pytest.approx((1 / 3 + 1 / 2 + 0) / 3, abs=1e-12)
@@ -108,19 +94,16 @@ def test_repeating_a_presentation_makes_no_interval_narrower() -> None:
     # The same answer twice is no new evidence: the interval over items is the one of a single presentation.
     rng = np.random.default_rng(1)
     single = np.where(rng.random((60, 1, 1)) < 0.7, [[ONE]], [[TWO]])
-    one = MethodLayout(method="m", kind="forced_choice", presentations=("p",), options=("1", "2"), correct=(0,))
-    four = MethodLayout(
-        method="m", kind="forced_choice", presentations=tuple("pqrs"), options=("1", "2"), correct=(0,) * 4
-    )
+    one = choice("m", presentations=("p",), correct=(0,))
+    four = choice("m", presentations=tuple("pqrs"), correct=(0,) * 4)
     a = accuracy_pooled(single, one)
     b = accuracy_pooled(np.repeat(single, 4, axis=1), four)
     assert (a.value, a.low, a.high, a.n) == pytest.approx((b.value, b.low, b.high, b.n), abs=1e-12)
 
 
 def test_answers_that_do_not_fit_the_layout_are_refused() -> None:
-    direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
     with pytest.raises(BankError, match=r"direct is a direct method; .*use accuracy\(\)"):
-        accuracy_pooled(np.zeros((1, 0, 0)), direct)
+        accuracy_pooled(np.zeros((1, 0, 0)), DIRECT)
     with pytest.raises(BankError, match=r"shape \(1, 4\); expected \(items, 2, 2\): use layout.reshape"):
         accuracy_pooled([[-1.0, -2.0, -1.0, -2.0]], ORDERS)
     with pytest.raises(BankError, match=r"meta_logprobs\[0, 1, 0\] is nan"):

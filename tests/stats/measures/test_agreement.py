@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
+from ivanova_2024 import FIGURE_2, KAPPAS
 from pairbank.errors import BankError
 from pairbank.stats import Estimate, cohens_kappa, pearson, raw_agreement, spearman
 from pairbank.stats.measures.agreement import kappa_of
@@ -128,18 +129,10 @@ def test_a_rank_correlation_of_few_items_has_no_interval() -> None:
     assert spearman(range(12), range(12)).reason == "rho is exactly +-1, where Fisher's z is infinite"
 
 
-@pytest.mark.parametrize(
-    ("cells", "kappa"),
-    [
-        # Ivanova et al. 2024, LOGPROBS against people; kappas recomputed from the confusion cells.
-        pytest.param((122, 51, 48, 129), 0.434, id="gpt2_xl"),
-        pytest.param((135, 38, 37, 140), 0.571, id="mpt_7b"),
-        pytest.param((143, 30, 33, 144), 0.640, id="mpt_7b_chat"),
-        pytest.param((137, 36, 30, 147), 0.623, id="mpt_30b"),
-        pytest.param((141, 32, 28, 149), 0.657, id="mpt_30b_chat"),
-        pytest.param((167, 6, 8, 169), 0.920, id="human_likert"),
-    ],
-)
+CELLS = (*FIGURE_2["LOGPROBS"], FIGURE_2["LIKERT"][5])
+
+
+@pytest.mark.parametrize(("cells", "kappa"), zip(CELLS, KAPPAS, strict=True))
 def test_kappas_of_ivanova_2024(cells: tuple[int, int, int, int], kappa: float) -> None:
     a, b = deltas(cells)
     estimate = cohens_kappa(a, b)

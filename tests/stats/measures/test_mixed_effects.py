@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import t as student
 from scipy.stats import ttest_rel
 
-from in_r import in_r
+from lme4_fits import fits_in, r_fits
 from pairbank.errors import BankError
 from pairbank.stats.measures.mixed import Fitted, fit_mixed
 
@@ -28,89 +28,8 @@ DESIGNS = {
     "one method": (7, 30, 1, 4, (0.6, 0.0, 0.0, 0.0), 0.1, False, True),
 }
 
-# Rscript mixed_reference.R cells.csv fits.csv, with lme4 1.1-31 and lmerTest 3.1-3.
-# Design -> effect -> estimate, standard error, degrees of freedom; of variances, the estimate.
-REFERENCE: dict[str, dict[str, tuple[float, ...]]] = {
-    "all vary": {
-        "methodk1": (0.200069, 0.133076, 18.9994),
-        "modelm1": (0.110341, 0.180065, 75.9999),
-        "modelm2": (-0.628315, 0.180065, 75.9999),
-        "modelm3": (-0.0371492, 0.180065, 75.9999),
-        "modelm4": (0.422242, 0.180065, 75.9999),
-        "unit:model": (0.105884,),
-        "unit:method": (0.0897538,),
-        "unit": (1.16306,),
-        "method:model": (0,),
-        "Residual": (0.436698,),
-    },
-    "nothing varies": {
-        "methodk1": (0.380596, 0.111523, 234),
-        "methodk2": (0.702281, 0.111523, 234),
-        "modelm1": (0.0774285, 0.128775, 234),
-        "modelm2": (0.182355, 0.128775, 234),
-        "modelm3": (0.0887367, 0.128775, 234),
-        "unit:model": (0,),
-        "unit:method": (0,),
-        "unit": (0,),
-        "method:model": (0,),
-        "Residual": (0.497493,),
-    },
-    "methods alone vary within units": {
-        "methodk1": (-0.165861, 0.146513, 77.9963),
-        "methodk2": (0.40594, 0.146513, 77.9963),
-        "modelm1": (0.114998, 0.0936055, 78.0241),
-        "modelm2": (0.212132, 0.0936055, 78.0241),
-        "unit:model": (0.00556574,),
-        "unit:method": (0.259645,),
-        "unit": (0.0163247,),
-        "Residual": (0.509023,),
-    },
-    "cells are missing": {
-        "methodk1": (0.754794, 0.17909, 10.1993),
-        "methodk2": (0.869413, 0.177379, 9.8114),
-        "modelm1": (-0.321872, 0.277942, 14.6449),
-        "modelm2": (0.0758055, 0.277505, 14.556),
-        "modelm3": (0.193827, 0.278792, 14.815),
-        "modelm4": (-0.385318, 0.279987, 15.0838),
-        "modelm5": (0.373281, 0.277951, 14.63),
-        "unit:model": (0.170555,),
-        "unit:method": (0,),
-        "unit": (0.19394,),
-        "method:model": (0.0722903,),
-        "Residual": (0.465499,),
-    },
-    "right or wrong, cells are missing": {
-        "methodk1": (-0.0450091, 0.112055, 10.341),
-        "modelm1": (-0.130755, 0.203864, 7.29565),
-        "modelm2": (0.00805135, 0.203472, 7.24011),
-        "modelm3": (0.00856521, 0.204478, 7.38238),
-        "modelm4": (0.064261, 0.204375, 7.36889),
-        "modelm5": (0.0312255, 0.203806, 7.28785),
-        "modelm6": (0.152093, 0.204073, 7.3262),
-        "modelm7": (0.109413, 0.203803, 7.28748),
-        "unit:model": (0.0127515,),
-        "unit:method": (0.0352733,),
-        "unit": (0.0558167,),
-        "method:model": (0.0359247,),
-        "Residual": (0.127429,),
-    },
-    "three models": {
-        "methodk1": (0.721917, 0.162559, 13.9997),
-        "modelm1": (-0.323234, 0.188162, 27.9996),
-        "modelm2": (0.607876, 0.188162, 27.9996),
-        "unit:model": (0.0684015,),
-        "unit:method": (0.066766,),
-        "unit": (0.136226,),
-        "Residual": (0.394271,),
-    },
-    "one method": {
-        "modelm1": (0.259221, 0.169479, 78.2915),
-        "modelm2": (0.48263, 0.171158, 78.382),
-        "modelm3": (0.563165, 0.170375, 77.942),
-        "unit": (0.412356,),
-        "Residual": (0.362996,),
-    },
-}
+REFERENCE = fits_in(Path(__file__).with_name("mixed_lme4.csv"))
+"""What the script gave with lme4 1.1-31 and lmerTest 3.1-3."""
 
 
 def cells_of(name: str) -> pd.DataFrame:
@@ -180,25 +99,10 @@ def test_effects_errors_and_degrees_of_freedom_are_those_of_lme4(name: str) -> N
 
 @pytest.mark.ci
 def test_they_are_those_of_the_lme4_that_is_installed(tmp_path: Path) -> None:
-    result = r_fits({name: cells_of(name) for name in DESIGNS}, tmp_path)
+    result = r_fits(SCRIPT, {name: cells_of(name) for name in DESIGNS}, tmp_path)
     for name, reference in result.items():
         fitted = fit_mixed(cells_of(name), references=FIRST)
         assert not [one for one in differences(fitted, reference, DESIGNS[name][2]) if off(*one)], name
-
-
-def r_fits(designs: dict[str, pd.DataFrame], folder: Path) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Fit designs by lme4: design -> effect or part -> estimate, standard error, degrees of freedom where known."""
-    pd.concat([cells.assign(set=name) for name, cells in designs.items()]).to_csv(folder / "cells.csv", index=False)
-    files = [folder / "cells.csv", folder / "fits.csv"]
-    in_r(SCRIPT, *files)
-    fits = pd.read_csv(files[1])
-    return {
-        str(name): {
-            str(row["name"]): tuple(float(row[x]) for x in ("value", "se", "df") if not np.isnan(row[x]))
-            for row in part.to_dict("records")
-        }
-        for name, part in fits.groupby("set")
-    }
 
 
 def test_a_model_is_compared_by_these_methods_whatever_they_change_in_it() -> None:

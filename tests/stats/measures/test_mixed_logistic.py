@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
-from in_r import in_r
+from lme4_fits import fits_in, r_fits
 from pairbank.errors import BankError
 from pairbank.stats.measures.mixed import Fitted
 from pairbank.stats.measures.mixed_logistic import fit_logistic
@@ -26,66 +26,8 @@ DESIGNS = {
     "nearly all right": (5, 20, 8, 2, 4, (0.8, 1.0, 0.4, 0.3, 0.3), 3.0, 0.0, False),
 }
 
-# Rscript mixed_logistic_reference.R answers.csv fits.csv, with lme4 1.1-31: estimate and standard error; variances.
-REFERENCE: dict[str, dict[str, tuple[float, ...]]] = {
-    "all vary, phenomena": {
-        "methodk1": (-0.0179545, 0.292978),
-        "modelm1": (0.511885, 0.262808),
-        "modelm2": (0.546701, 0.263191),
-        "modelm3": (0.904806, 0.268711),
-        "modelm4": (1.25075, 0.276856),
-        "unit:model": (0,),
-        "item": (1.20063,),
-        "unit:method": (0.554532,),
-        "unit": (0,),
-        "method:model": (0,),
-    },
-    "items are units, answers are missing": {
-        "methodk1": (0.663699, 0.299008),
-        "methodk2": (1.03974, 0.307959),
-        "modelm1": (1.29322, 0.393884),
-        "modelm2": (1.21832, 0.384679),
-        "modelm3": (0.74899, 0.359647),
-        "modelm4": (0.463202, 0.352118),
-        "modelm5": (0.608722, 0.35531),
-        "unit:model": (0,),
-        "unit:method": (0.323455,),
-        "unit": (0.142722,),
-        "method:model": (0,),
-    },
-    "nearly all right": {
-        "methodk1": (0.219863, 0.229977),
-        "modelm1": (0.656815, 0.318387),
-        "modelm2": (0.305155, 0.296133),
-        "modelm3": (0.59973, 0.314734),
-        "item": (0.238866,),
-        "unit:model": (0.0398039,),
-        "unit:method": (0.0305397,),
-        "unit": (0.678706,),
-        "method:model": (0,),
-    },
-    "nothing varies": {
-        "methodk1": (0.446255, 0.179626),
-        "methodk2": (0.55435, 0.18234),
-        "modelm1": (0.372296, 0.210194),
-        "modelm2": (0.256638, 0.207229),
-        "modelm3": (0.302167, 0.208348),
-        "unit:model": (4.3868e-18,),
-        "unit:method": (0,),
-        "item": (0,),
-        "unit": (0,),
-        "method:model": (0,),
-    },
-    "three models": {
-        "methodk1": (0.370549, 0.2508),
-        "modelm1": (0.1821, 0.386096),
-        "modelm2": (-0.141585, 0.382493),
-        "item": (0.309193,),
-        "unit:model": (0.316681,),
-        "unit:method": (0,),
-        "unit": (0.958387,),
-    },
-}
+REFERENCE = fits_in(Path(__file__).with_name("mixed_logistic_lme4.csv"))
+"""What the script gave with lme4 1.1-31."""
 
 
 def answers_of(name: str) -> pd.DataFrame:
@@ -153,22 +95,8 @@ def test_effects_and_errors_are_those_of_glmer(name: str) -> None:
 @pytest.mark.ci
 def test_they_are_those_of_the_glmer_that_is_installed(tmp_path: Path) -> None:
     name = "three models"
-    for which, reference in r_fits({name: answers_of(name)}, tmp_path).items():
+    for which, reference in r_fits(SCRIPT, {name: answers_of(name)}, tmp_path).items():
         assert differences(fit_logistic(answers_of(which), references=FIRST), reference, DESIGNS[which][3]) == []
-
-
-def r_fits(designs: dict[str, pd.DataFrame], folder: Path) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Fit designs by lme4: design -> effect or part -> estimate and, of effects, standard error."""
-    pd.concat([x.assign(set=name) for name, x in designs.items()]).to_csv(folder / "answers.csv", index=False)
-    files = [folder / "answers.csv", folder / "fits.csv"]
-    in_r(SCRIPT, *files)
-    return {
-        str(name): {
-            str(row["name"]): tuple(float(row[x]) for x in ("value", "se") if not np.isnan(row[x]))
-            for row in part.to_dict("records")
-        }
-        for name, part in pd.read_csv(files[1]).groupby("set")
-    }
 
 
 def test_a_model_that_is_always_right_has_no_finite_log_odds_and_a_reason() -> None:

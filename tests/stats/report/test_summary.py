@@ -9,16 +9,11 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from pairbank.stats import MethodLayout, summarise
+from pairbank.stats import summarise
 from pairbank.stats.scored_table.scored_table import SummaryRow
+from rated_tables import DIRECT, META, items_frame, judgment
 
-DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-META = MethodLayout(
-    method="meta", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
-)
-JUDGE = MethodLayout(
-    method="judge", kind="judgment", presentations=("good", "bad"), options=("Yes", "No"), correct=(0, 1)
-)
+JUDGE = judgment("judge")
 LAYOUTS = [DIRECT, META, JUDGE]
 
 
@@ -28,22 +23,17 @@ def scored(n_items: int = 40, seed: int = 0) -> pd.DataFrame:
     number = np.arange(n_items)
     direct = rng.normal(0.5, 1.0, n_items)
     answers = np.log(rng.uniform(0.05, 1.0, (n_items, 2, 2)))
-    frame = pd.DataFrame(
-        {
-            "item_id": [f"toy/{i:03d}" for i in number],
-            "corpus": "toy",
-            "subset": np.where(number % 2 == 0, "binding", "agreement"),
-            "language": np.where(number < n_items // 4, "en", "zh"),
-            "task": "sentence_pair",
-            "phenomenon": None,
-            "paradigm": None,
-            "human_good": np.where(number % 4 < 2, 5 + direct + rng.normal(size=n_items), np.nan),
-            "human_bad": 4.0,
-            "flags": [[] for _ in number],
-            "direct_delta": direct,
-            "meta_delta": direct / 2 + (answers[:, 0, 0] - answers[:, 0, 1] + answers[:, 1, 1] - answers[:, 1, 0]),
-            "meta_logprobs": list(answers.reshape(n_items, 4)),
-        }
+    frame = items_frame(
+        n_items,
+        subset=np.where(number % 2 == 0, "binding", "agreement"),
+        language=np.where(number < n_items // 4, "en", "zh"),
+        task="sentence_pair",
+        paradigm=None,
+        human_good=np.where(number % 4 < 2, 5 + direct + rng.normal(size=n_items), np.nan),
+        human_bad=4.0,
+        direct_delta=direct,
+        meta_delta=direct / 2 + (answers[:, 0, 0] - answers[:, 0, 1] + answers[:, 1, 1] - answers[:, 1, 0]),
+        meta_logprobs=list(answers.reshape(n_items, 4)),
     )
     applies = frame["subset"] == "binding"
     frame["judge_delta"] = (frame["meta_delta"] - 0.2).where(applies)

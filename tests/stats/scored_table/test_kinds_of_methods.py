@@ -7,48 +7,13 @@ import pytest
 
 from pairbank.errors import BankError
 from pairbank.stats import MethodLayout, accuracy_pooled, position_bias, summarise
+from rated_tables import DIRECT, choice, direct, items_frame, rating
 
-RATING = MethodLayout(
-    method="likert",
-    kind="rating",
-    presentations=("good", "bad"),
-    options=("1", "2", "3"),
-    correct=(),
-    sides=("good", "bad"),
-)
-FIXED = MethodLayout(
-    method="choice",
-    kind="forced_choice",
-    presentations=("good_first", "bad_first"),
-    options=("1", "2"),
-    correct=(0, 1),
-    counterbalanced=False,
-    asked="one",
-)
+RATING = rating("likert", 3)
+FIXED = choice("choice", counterbalanced=False, asked="one")
 WORD = MethodLayout(method="ask", kind="prediction", presentations=("asked",), options=("target",), correct=())
-DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-SPELT_OUT = MethodLayout(
-    method="words",
-    kind="forced_choice",
-    presentations=("good_first", "bad_first"),
-    options=("target_good", "target_bad"),
-    correct=(0, 0),
-    first=(0, 1),
-    accuracy="pooled",
-)
+SPELT_OUT = choice("words", options=("target_good", "target_bad"), correct=(0, 0), first=(0, 1), accuracy="pooled")
 NAN = float("nan")
-
-
-def items(n: int, **columns: Any) -> pd.DataFrame:  # noqa: ANN401
-    shared = {
-        "corpus": "toy",
-        "subset": "s",
-        "phenomenon": None,
-        "language": "en",
-        "human_good": None,
-        "human_bad": None,
-    }
-    return pd.DataFrame({"item_id": [f"i{k}" for k in range(n)], **shared, "flags": [[] for _ in range(n)], **columns})
 
 
 def values(frame: pd.DataFrame, *layouts: MethodLayout) -> dict[tuple[str, str], float]:
@@ -57,7 +22,7 @@ def values(frame: pd.DataFrame, *layouts: MethodLayout) -> dict[tuple[str, str],
 
 
 def rated(**more: Any) -> pd.DataFrame:  # noqa: ANN401
-    return items(
+    return items_frame(
         4,
         likert_delta=[0.5, 0.1, -0.2, 0.3],
         likert_logprobs=[[-1.0] * 6] * 4,
@@ -84,7 +49,7 @@ def test_a_rating_without_its_likeliest_ratings_is_refused() -> None:
 
 def test_a_presentation_that_is_not_asked_is_no_trial() -> None:
     logprobs = [[-0.1, -2.0, NAN, NAN], [NAN, NAN, -0.2, -1.0], [NAN, NAN, -1.0, -0.2], [-0.5, -0.1, NAN, NAN]]
-    frame = items(4, choice_delta=[1.9, -0.8, 0.8, -0.4], choice_logprobs=logprobs)
+    frame = items_frame(4, choice_delta=[1.9, -0.8, 0.8, -0.4], choice_logprobs=logprobs)
     result = values(frame, FIXED)
     assert result["choice", "accuracy"] == result["choice", "accuracy_pooled"] == 0.5
     assert result["choice", "position_bias"] == 0.5
@@ -95,8 +60,8 @@ def test_a_presentation_that_is_not_asked_is_no_trial() -> None:
 
 @pytest.mark.parametrize("broken", [[NAN] * 4, [-1.0, NAN, NAN, NAN], [-1.0, -2.0, NAN, -1.0]])
 def test_half_a_presentation_or_none_is_refused(broken: list[float]) -> None:
-    frame = items(2, choice_delta=[1.0, 1.0], choice_logprobs=[[-1.0, -2.0, NAN, NAN], broken])
-    with pytest.raises(BankError, match=r"i1: choice_logprobs is .*; expected finite numbers"):
+    frame = items_frame(2, choice_delta=[1.0, 1.0], choice_logprobs=[[-1.0, -2.0, NAN, NAN], broken])
+    with pytest.raises(BankError, match=r"toy/0001: choice_logprobs is .*; expected finite numbers"):
         summarise(frame, [FIXED], model="m")
 
 
@@ -109,8 +74,8 @@ def test_the_option_shown_first_may_differ_between_presentations() -> None:
 
 def test_predicted_words_have_a_mean_and_a_correlation_and_no_accuracy() -> None:
     direct, asked = [-1.0, -2.0, -3.0, -5.0], [-2.0, -1.0, -4.0, -6.0]
-    empty = dict.fromkeys(("direct_delta", "direct_bad", "ask_delta", "target_bad"), [None] * 4)
-    frame = items(4, direct_good=direct, ask_good=asked, ask_logprobs=[[x] for x in asked], **empty)
+    empty: dict[str, Any] = dict.fromkeys(("direct_delta", "direct_bad", "ask_delta", "target_bad"), [None] * 4)
+    frame = items_frame(4, direct_good=direct, ask_good=asked, ask_logprobs=[[x] for x in asked], **empty)
     result = values(frame, DIRECT, WORD)
     assert result["direct", "mean_logprob"] == -2.75
     assert result["ask", "mean_logprob"] == -3.25
@@ -142,19 +107,12 @@ def test_a_rating_has_no_pooled_accuracy() -> None:
         accuracy_pooled(RATING.reshape([[-1.0] * 6]), RATING)
 
 
-WRITTEN = MethodLayout(
-    method="free",
-    kind="forced_choice",
-    presentations=("good_first", "bad_first"),
-    options=("1", "2"),
-    correct=(0, 1),
-    readout="generation",
-)
+WRITTEN = choice("free", readout="generation")
 
 
 def test_texts_without_an_answer_are_counted_over_all_items() -> None:
     # two of two texts, one of two, none; the fourth prompt left no room to write, the fifth was not asked
-    frame = items(
+    frame = items_frame(
         5,
         free_delta=[NAN, 1.0, -1.0, NAN, NAN],
         free_unparsed=[2, 1, 0, 0, None],
@@ -165,12 +123,12 @@ def test_texts_without_an_answer_are_counted_over_all_items() -> None:
     assert rows.loc["unparsed", "n"] == 3
     assert rows.loc["accuracy", "n"] == 2
     fixed = MethodLayout.from_dict(WRITTEN.to_dict() | {"asked": "one", "counterbalanced": False})
-    one = items(2, free_delta=[NAN, 1.0], free_unparsed=[1, 0], free_flags=[[], []])
+    one = items_frame(2, free_delta=[NAN, 1.0], free_unparsed=[1, 0], free_flags=[[], []])
     assert values(one, fixed)["free", "unparsed"] == 0.5
 
 
 def test_a_method_whose_every_answer_is_unparsed_still_has_its_row() -> None:
-    frame = items(2, free_delta=[NAN, NAN], free_unparsed=[2, 2], free_flags=[["unparsed"]] * 2)
+    frame = items_frame(2, free_delta=[NAN, NAN], free_unparsed=[2, 2], free_flags=[["unparsed"]] * 2)
     assert values(frame, WRITTEN) == {("free", "unparsed"): 1.0}
 
 
@@ -178,7 +136,7 @@ def test_paradigms_of_written_choices_have_no_orders_to_pool() -> None:
     from pairbank.stats.analyses.paradigms import paradigms as section
     from pairbank.stats.scored_table.method_scores import ScoredFrame
 
-    frame = items(4, free_delta=[1.0, 1.0, -1.0, 0.0], paradigm=["a", "a", "b", "b"])
+    frame = items_frame(4, free_delta=[1.0, 1.0, -1.0, 0.0], paradigm=["a", "a", "b", "b"])
     made = section([ScoredFrame(corpus="toy", model="m", frame=frame, layouts=(WRITTEN,))])
     assert made.tables["accuracy"][["group", "metric", "value"]].to_numpy().tolist() == [
         ["a", "accuracy", 1.0],
@@ -187,14 +145,14 @@ def test_paradigms_of_written_choices_have_no_orders_to_pool() -> None:
 
 
 def test_the_mean_of_a_linking_function_is_no_mean_log_probability() -> None:
-    slor = MethodLayout(method="slor", kind="direct", presentations=(), options=(), correct=())
-    empty = dict.fromkeys(("direct_delta", "slor_delta", "target_bad"), [None] * 2)
-    frame = items(2, direct_good=[-10.0, -20.0], slor_good=[3.0, 4.0], **empty)
+    slor = direct("slor")
+    empty: dict[str, Any] = dict.fromkeys(("direct_delta", "slor_delta", "target_bad"), [None] * 2)
+    frame = items_frame(2, direct_good=[-10.0, -20.0], slor_good=[3.0, 4.0], **empty)
     assert values(frame, DIRECT, slor) == {("direct", "mean_logprob"): -15.0}
 
 
 def test_tasks_are_grouped_where_a_corpus_has_several() -> None:
-    frame = items(4, direct_delta=[1.0, 1.0, -1.0, 1.0], task=["sentence_pair"] * 2 + ["context_pair"] * 2)
+    frame = items_frame(4, direct_delta=[1.0, 1.0, -1.0, 1.0], task=["sentence_pair"] * 2 + ["context_pair"] * 2)
     rows = summarise(frame, [DIRECT], model="m")
     by_task = rows[rows["group_by"] == "task"].set_index("group")["value"].to_dict()
     assert by_task == {"context_pair": 0.5, "sentence_pair": 1.0}

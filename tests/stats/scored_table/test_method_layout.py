@@ -9,6 +9,7 @@ import pytest
 
 from pairbank.errors import BankError
 from pairbank.stats import MethodLayout
+from rated_tables import DIRECT
 
 CHOICE: dict[str, Any] = {
     "method": "meta",
@@ -35,8 +36,7 @@ def test_a_pandas_column_of_lists_is_read(cell: Any) -> None:  # noqa: ANN401
 
 def test_no_rows_are_an_empty_array_of_the_right_shape() -> None:
     assert MethodLayout.from_dict(CHOICE).reshape([]).shape == (0, 2, 3)
-    direct = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-    assert direct.reshape([]).shape == (0, 0, 0)
+    assert DIRECT.reshape([]).shape == (0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,7 @@ from pairbank.errors import BankError
 from pairbank.stats import MethodLayout
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table
-
-DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-META = MethodLayout(
-    method="meta", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
-)
+from rated_tables import DIRECT, META
 
 
 def scored(**changes: Any) -> pd.DataFrame:  # noqa: ANN401

@@ -17,7 +17,7 @@ import pandas as pd
 
 Source = Any
 """Of random numbers: a generator that all runs share, or a run's own seed."""
-Outcome = Mapping[str, float]
+Outcome = Mapping[str, Any]
 """Of one run: whether each claim is made, whether each interval holds the truth (NaN: there is none)."""
 Bounds = Mapping[str, tuple[float, float]]
 

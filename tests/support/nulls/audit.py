@@ -9,15 +9,11 @@ import numpy as np
 import pandas as pd
 
 from nulls import Null, Outcome, Table, at_most, own_seed
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.audit.answers import CheckResult
 from pairbank.stats.analyses.audit.section import after_correction, run_checks
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from rated_tables import DIRECT, META, items_frame
 
-DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-META = MethodLayout(
-    method="meta", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
-)
 JUDGE = replace(META, method="judge", readout="decision", unit="share of answers")
 
 
@@ -61,35 +57,28 @@ def _scores(
     odds = (0.8 + easy)[:, np.newaxis] + rng.normal(size=(n, 2)) > 0
     words = [["1" if odds[i, 0] else "2", "2" if odds[i, 1] else "1"] for i in range(n)]
     right = odds.mean(axis=1)
-    frame: dict[str, Any] = {
-        "item_id": [f"{corpus}/{i:05d}" for i in range(n)],
-        "corpus": corpus,
-        "subset": "pairs",
-        "language": "en",
-        "phenomenon": None,
-        "paradigm": [f"p{i}" for i in paradigm],
-        "context_good": "",
-        "context_bad": "",
-        "target_good": [f"g{i:05d}".ljust(size, "a") for i, size in enumerate(lengths[:, 0])],
-        "target_bad": [f"b{i:05d}".ljust(size, "a") for i, size in enumerate(lengths[:, 1])],
-        "human_good": np.nan,
-        "human_bad": np.nan,
-        "flags": [[] for _ in range(n)],
-        "direct_good": -30 + delta + rng.normal(size=n),
-        "direct_flags": [[] for _ in range(n)],
-        "meta_logprobs": list(answers),
-        "meta_flags": [[] for _ in range(n)],
-        "judge_answers": words,
-        "judge_good": right,
-        "judge_bad": 1 - right,
-        "judge_delta": 2 * right - 1,
-        "judge_unparsed": 0,
-        "judge_flags": [[] for _ in range(n)],
-    }
+    frame = items_frame(
+        n,
+        corpus,
+        subset="pairs",
+        paradigm=[f"p{i}" for i in paradigm],
+        context_good="",
+        context_bad="",
+        target_good=[f"g{i:05d}".ljust(size, "a") for i, size in enumerate(lengths[:, 0])],
+        target_bad=[f"b{i:05d}".ljust(size, "a") for i, size in enumerate(lengths[:, 1])],
+        direct_good=-30 + delta + rng.normal(size=n),
+        meta_logprobs=list(answers),
+        meta_delta=answers[:, 0] - answers[:, 1] + answers[:, 3] - answers[:, 2],
+        judge_answers=words,
+        judge_good=right,
+        judge_bad=1 - right,
+        judge_delta=2 * right - 1,
+        judge_unparsed=0,
+        **{f"{name}_flags": [[] for _ in range(n)] for name in ("direct", "meta", "judge")},
+    )
     frame["direct_bad"] = frame["direct_good"] - delta
     frame["direct_delta"] = frame["direct_good"] - frame["direct_bad"]
-    frame["meta_delta"] = answers[:, 0] - answers[:, 1] + answers[:, 3] - answers[:, 2]
-    return pd.DataFrame(frame)
+    return frame
 
 
 def looked_at(tables: list[ScoredFrame]) -> list[CheckResult]:

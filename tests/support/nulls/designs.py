@@ -10,16 +10,15 @@ import numpy as np
 import pandas as pd
 
 from nulls import Null, Outcome, Table, at_least, at_most, own_seed
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.design import design
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from rated_tables import DIRECT
 
 LEVELS = (("non-island", "island"), ("short", "long"))
 CODED = np.array([[1, 0.5, 0.5, 0.25], [1, 0.5, -0.5, -0.25], [1, -0.5, 0.5, -0.25], [1, -0.5, -0.5, 0.25]])
 """Mean, structure, distance and their interaction, whose coefficient is minus the difference of differences."""
 Sentence = tuple[str, str, str, str | None, str | None, float]
-DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
 FACTS = {
     "factors": [
         {"column": "structure", "levels": list(LEVELS[0])},

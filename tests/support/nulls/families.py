@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ SPREADS = {"none": (0.0, 0.0), "families": (0.3, 0.0), "paradigms": (0.0, 0.5), 
 
 def null_of(measure: str, families: str, sizes: str, spread: str) -> Null:
     of_family, of_paradigm = SPREADS[spread]
-    data = {"families": families, "sizes": sizes, "measure": measure}
+    data: dict[str, Any] = {"families": families, "sizes": sizes, "measure": measure}
     run = partial(claims, by_family=of_family, by_paradigm=of_paradigm, **data)
     return Null((measure, families, sizes, spread), run)
 

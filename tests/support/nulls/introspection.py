@@ -171,7 +171,7 @@ def seed_of(cell: Sequence[int]) -> Any:  # noqa: ANN401 - of `Null.each`
 
 def drawn(seed: Sequence[int], cell: Cell, **how: Any) -> tuple[DeltaStack, dict[str, ModelFeatures]]:  # noqa: ANN401
     n_models, family_size, n_items = cell
-    sizes = {"n_models": n_models, "family_size": family_size, "n_items": n_items}
+    sizes: dict[str, Any] = {"n_models": n_models, "family_size": family_size, "n_items": n_items}
     return made_up_models(np.random.default_rng(seed), **sizes, **how)
 
 

@@ -335,7 +335,7 @@ def logistic() -> Iterator[Null]:
         (5, 1.3, 0.4, 0.0, 0.6),
         (5, 4.0, 0.4, 0.0, 0.9),
     ):
-        how = {"mean": mean, "by_model": by_model, "effect": effect, "lead": lead}
+        how: dict[str, Any] = {"mean": mean, "by_model": by_model, "effect": effect, "lead": lead}
         labels = (str(n_models), str(by_model), str(effect), str(lead))
         yield Null(labels, partial(answer_claims, n_models=n_models, **how), seed=int(10 * mean) + n_models)
 

@@ -1,12 +1,10 @@
 """Claims that are wrong under every specification, and ones that are right: what a specification curve says of them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from nulls import Null, Outcome, Table, at_least, at_most, own_seed
@@ -15,13 +13,10 @@ from pairbank.stats.analyses.multiverse.measures import ASKING, CurveTest, claim
 from pairbank.stats.analyses.multiverse.section import Curve, curve_of
 from pairbank.stats.analyses.multiverse.specifications import held, layouts_of, specifications
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from rated_tables import DIRECT, choice, direct, items_frame
 
-DIRECT = MethodLayout(method="direct", kind="direct", presentations=(), options=(), correct=())
-MEAN = replace(DIRECT, method="mean_logprob")
-ASKED = MethodLayout(
-    method="ask1", kind="forced_choice", presentations=("good first", "bad first"), options=("1", "2"), correct=(0, 1)
-)
-LAYOUTS = (DIRECT, MEAN, ASKED, replace(ASKED, method="ask2"))
+MEAN = direct("mean_logprob")
+LAYOUTS = (DIRECT, MEAN, choice("ask1"), choice("ask2"))
 
 
 def multiverse_tables(
@@ -57,30 +52,22 @@ def multiverse_tables(
     tables = []
     for nth in range(n_models):
         own = noise(n_items)
-        direct = 0.6 + hard + own
-        mean = direct + 0.5 * noise(n_items) * np.sqrt(np.abs(direct) + 0.1)
-        frame = pd.DataFrame(
-            {
-                "item_id": [f"toy/{i:05d}" for i in range(n_items)],
-                "corpus": "toy",
-                "subset": "s",
-                "language": "en",
-                "phenomenon": None,
-                "paradigm": None if paradigm is None else [f"p{i}" for i in paradigm],
-                "human_good": np.nan,
-                "human_bad": 0.0,
-                "flags": [[] for _ in range(n_items)],
-                "edit_distance": distance,
-                "direct_good": -30 + direct,
-                "direct_bad": -30.0,
-                "direct_delta": direct,
-                "mean_logprob_good": mean,
-                "mean_logprob_bad": 0.0,
-                "mean_logprob_delta": mean,
-            }
+        delta = 0.6 + hard + own
+        mean = delta + 0.5 * noise(n_items) * np.sqrt(np.abs(delta) + 0.1)
+        frame = items_frame(
+            n_items,
+            paradigm=None if paradigm is None else [f"p{i}" for i in paradigm],
+            human_bad=0.0,
+            edit_distance=distance,
+            direct_good=-30 + delta,
+            direct_bad=-30.0,
+            direct_delta=delta,
+            mean_logprob_good=mean,
+            mean_logprob_bad=0.0,
+            mean_logprob_delta=mean,
         )
         if judged is None:
-            judged = people * direct + np.sqrt(max(0.0, 2 - 2 * people**2)) * message
+            judged = people * delta + np.sqrt(max(0.0, 2 - 2 * people**2)) * message
         frame["human_good"] = np.round(judged) if ratings == "steps" else judged
         for which, name in enumerate(("ask1", "ask2")):
             # Right in .664 as probability is (unequal: .15 more, .15 less); paradigms widen the spread, so that
@@ -164,7 +151,7 @@ TESTED = (
     FEW("asking as good as probability", 100).small(20, RARE, ci=True),
     FEW("r with people is 0, heavy tails", 100, claim="people > 0", heavy=True).small(20, RARE, ci=True),
     FEW("15 paradigms", 600, n_paradigms=15).small(20, RARE, at_least(0.201, "were items the draws"), ci=True),
-    FEW("power: asking right less often", 200, gap=0.7).small(15, SHOWN),
-    FEW("power: r with people", 200, **PEOPLE).small(15, SHOWN),
+    FEW("power: asking right less often", 200, gap=0.7).small(10, SHOWN),
+    FEW("power: r with people", 200, **PEOPLE).small(10, SHOWN),
 )
 TABLES = (Table("multiverse", ("data", "items"), nulls, TESTED),)

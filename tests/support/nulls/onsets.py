@@ -60,7 +60,7 @@ def claims(
     n_phenomena: int = N_PHENOMENA,
 ) -> Outcome:
     learnt = np.where(np.arange(N_CHECKPOINTS) < TRUE_ONSET, 0.0, late)
-    data = {"kept": kept, "bias": bias, "learnt": learnt, "shared": shared}
+    data: dict[str, Any] = {"kept": kept, "bias": bias, "learnt": learnt, "shared": shared}
     places = [onsets(drawn(rng, n_items, **data), over_first=over_first) for _ in range(n_phenomena)]
     known = [place for place in places if place is not None]
     return {

@@ -10,6 +10,7 @@ from nulls import (
     input_only,
     introspection,
     items,
+    languages,
     linking,
     mixed,
     multiverse,
@@ -29,6 +30,6 @@ from nulls import (
 MODULES = (
     *(coverage, paradigm_draws, paradigm_formulas, introspection, input_only, audit, multiverse, onsets, items),
     *(distributions, linking, sentences, mixed, designs, families, participants, self_agreement, self_prediction),
-    *(plan_power, position_bias, represented, reading, context),
+    *(plan_power, position_bias, languages, represented, reading, context),
 )
 TABLES = {table.name: table for module in MODULES for table in module.TABLES}

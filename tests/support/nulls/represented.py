@@ -8,16 +8,15 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-import pandas as pd
 
 from nulls import Null, Outcome, Table, at_most, own_seed
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.represented import represented
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from rated_tables import direct, items_frame
 
 METHODS = ("direct", "probe_grammar", "probe_grammar_null")
-LAYOUTS = tuple(MethodLayout(method=name, kind="direct", presentations=(), options=(), correct=()) for name in METHODS)
+LAYOUTS = tuple(map(direct, METHODS))
 SIZES = {
     "12 of 5 to 60": np.linspace(5, 60, 12, dtype=int),
     "30 of 2 to 120": np.geomspace(2, 120, 30).astype(int),
@@ -28,14 +27,10 @@ SIZES = {
 def frame(rng: np.random.Generator, sizes: np.ndarray, *, gap: float, spread: float) -> ScoredFrame:
     """Return a table whose probe is better than chance by a gap; paradigms shift each measure by their own amount."""
     paradigm = np.repeat(np.arange(len(sizes)), sizes)
-    rows = pd.DataFrame(
-        {"item_id": [f"toy/{nth:05d}" for nth in range(len(paradigm))], "paradigm": paradigm.astype(str)}
-    )
-    rows = rows.assign(corpus="toy", subset="s", phenomenon=None, language="en", human_good=np.nan, human_bad=np.nan)
+    rows = items_frame(len(paradigm), paradigm=paradigm.astype(str))
     for name in METHODS:
         shift = spread * rng.normal(size=len(sizes))[paradigm] + gap * (name == "probe_grammar")
         rows[f"{name}_delta"] = rng.normal(size=len(paradigm)) + shift
-    rows["flags"] = pd.Series([[]] * len(rows), dtype=object)
     return ScoredFrame(corpus="toy", model="m", frame=rows, layouts=LAYOUTS)
 
 

@@ -10,12 +10,11 @@ from scipy import stats
 from sklearn import metrics
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.grammaticality.section import grammaticality as section
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from rated_tables import DIRECT, keyed, rated_table
+from rated_tables import DIRECT, direct, items_frame, keyed, rated_table
 
-MEAN = MethodLayout(method="mean_logprob", kind="direct", presentations=(), options=(), correct=())
+MEAN = direct("mean_logprob")
 
 
 def linked_table() -> ScoredFrame:
@@ -27,17 +26,8 @@ def linked_table() -> ScoredFrame:
 
 
 def labelled_table() -> ScoredFrame:
-    frame = pd.DataFrame(
-        {
-            "item_id": ["c/0", "c/1", "c/2", "c/3"],
-            "task": "sentence",
-            "label": [1, 0, 1, 0],
-            "flags": [[], [], [], []],
-            "direct_good": [-10.0, -30.0, -20.0, -15.0],
-            "direct_bad": None,
-            "direct_delta": None,
-        }
-    )
+    numbers = {"direct_good": [-10.0, -30.0, -20.0, -15.0], "direct_bad": None, "direct_delta": None}
+    frame = items_frame(4, "cola", task="sentence", label=[1, 0, 1, 0], **numbers)
     return ScoredFrame(corpus="cola", model="gpt2", frame=frame, layouts=(DIRECT,))
 
 
@@ -101,14 +91,6 @@ def test_sentences_labelled_one_by_one_have_an_area_and_no_accuracy() -> None:
     assert "Prediction 1" not in result.answer
     assert result.answer.startswith("- **Prediction 3**")
     assert "area under the ROC curve (AUC) of 0.75 [" in result.answer
-
-
-def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
-    table = linked_table()
-    shuffled = replace(table, frame=table.frame.sample(frac=1, random_state=1))
-    first, second = (section([x]) for x in (table, shuffled))
-    for name in first.tables:
-        pd.testing.assert_frame_equal(first.tables[name], second.tables[name])
 
 
 def test_continuations_and_one_class_are_no_pool_of_strings() -> None:

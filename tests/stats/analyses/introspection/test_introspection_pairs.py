@@ -17,7 +17,8 @@ from pairbank.stats.scored_table.model_features import (
     shipped_features,
 )
 from pairbank.stats.scored_table.scored_table import DeltaStack, stack_deltas
-from scored_frames import DIRECT, prompted, scored_frame
+from rated_tables import choice, direct
+from scored_frames import scored_frame
 
 
 def stack(direct: np.ndarray, meta: np.ndarray) -> DeltaStack:
@@ -262,7 +263,7 @@ def test_models_need_not_share_all_methods_but_corpora_must_be_one() -> None:
     result = stack_deltas(tables)
     assert result.prompts == ("p", "q")
     assert np.isnan(result.meta_nats[0, 1]).all()
-    assert prompted("p") in tables[0].layouts
+    assert choice("p") in tables[0].layouts
     with pytest.raises(BankError, match="expected one corpus, each model once"):
         stack_deltas([tables[0], tables[0]])
     with pytest.raises(BankError, match="expected one corpus, each model once"):
@@ -272,7 +273,7 @@ def test_models_need_not_share_all_methods_but_corpora_must_be_one() -> None:
 def test_a_method_without_numbers_is_no_reference_of_a_stack() -> None:
     values = np.array([1.0, -2.0, 0.5])
     own = scored_frame("m", values, {"p": values})
-    other = replace(DIRECT, method="logprob_minicons")
+    other = direct("logprob_minicons")
     scored = own.frame.assign(logprob_minicons_delta=values, direct_delta=np.nan)
     result = stack_deltas([replace(own, frame=scored, layouts=(*own.layouts, other))])
     assert result.reference == "logprob_minicons"

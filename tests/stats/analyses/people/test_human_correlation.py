@@ -135,15 +135,6 @@ def test_many_models_are_said_with_the_ends_of_their_range() -> None:
     assert len(result.tables["r_with_people"]) == 3
 
 
-def test_the_same_seed_gives_the_same_tables_whatever_the_order_of_rows() -> None:
-    table = rated_table()
-    shuffled = replace(table, frame=table.frame.sample(frac=1, random_state=1))
-    first, second = (section([x]) for x in (table, shuffled))
-    for name in first.tables:
-        pd.testing.assert_frame_equal(first.tables[name], second.tables[name])
-    assert first.text == second.text
-
-
 def test_constant_differences_are_undefined_not_zero() -> None:
     result = section([changed(rated_table(), direct_delta=1.0)])
     row = result.tables["correlation"].query("method == 'direct' and group_by == 'all'").iloc[0]

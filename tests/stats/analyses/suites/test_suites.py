@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.form import Words
 from pairbank.stats.analyses.suites import section as suites_module
@@ -17,8 +16,9 @@ from pairbank.stats.analyses.suites.section import suites as section
 from pairbank.stats.estimates import bootstrap
 from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
 from pairbank.stats.scored_table.method_scores import ScoredFrame
+from rated_tables import direct
 
-LAYOUT = MethodLayout(method="regions", kind="direct", presentations=(), options=(), correct=())
+LAYOUT = direct("regions")
 GARDEN_PATH = "[(2;%amb_no%) > (2;%amb_comma%)] & [[(2;%amb_no%) - (2;%amb_comma%)] > [(2;%un_no%) - (2;%un_comma%)]]"
 CONTROL = "(1;%amb_no%) = (1;%amb_comma%)"
 CONDITIONS = ("amb_no", "amb_comma", "un_no", "un_comma")
