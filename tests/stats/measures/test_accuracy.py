@@ -16,7 +16,7 @@ ORDERS, JUDGMENT = choice("meta"), judgment("judge")
 ONE, TWO, TIE = [-0.1, -2.4], [-2.4, -0.1], [-0.7, -0.7]
 
 
-@pytest.mark.parametrize(("cells", "published"), zip(FIGURE_2["LOGPROBS"], TABLE_1["LOGPROBS"], strict=True))
+@pytest.mark.parametrize(("cells", "published"), [*zip(FIGURE_2["LOGPROBS"], TABLE_1["LOGPROBS"], strict=True)])
 def test_accuracies_of_ivanova_2024(cells: tuple[int, int, int, int], published: float) -> None:
     delta = np.repeat([1.0, -1.0, -1.0, 1.0], cells)
     estimate = accuracy(delta)

@@ -132,7 +132,7 @@ def test_a_rank_correlation_of_few_items_has_no_interval() -> None:
 CELLS = (*FIGURE_2["LOGPROBS"], FIGURE_2["LIKERT"][5])
 
 
-@pytest.mark.parametrize(("cells", "kappa"), zip(CELLS, KAPPAS, strict=True))
+@pytest.mark.parametrize(("cells", "kappa"), [*zip(CELLS, KAPPAS, strict=True)])
 def test_kappas_of_ivanova_2024(cells: tuple[int, int, int, int], kappa: float) -> None:
     a, b = deltas(cells)
     estimate = cohens_kappa(a, b)
