@@ -88,16 +88,16 @@ def check_level(level: float) -> None:
         raise BankError(f"level is {level!r}; expected a share between 0 and 1, such as 0.95")
 
 
-def mean_of_known(values: FloatArray) -> FloatArray:
-    """Return the mean of each row over its numbers; NaN where it has none.
+def mean_of_known(values: FloatArray, *, axis: int | tuple[int, ...] = 1) -> FloatArray:
+    """Return the mean of each row (or over another axis) over its numbers; NaN where it has none.
 
     >>> mean_of_known(np.array([[1.0, np.nan], [np.nan, np.nan]])).tolist()
     [1.0, nan]
     """
     known = ~np.isnan(values)
-    counts = known.sum(axis=1)
-    sums = np.where(known, values, 0.0).sum(axis=1)
-    return np.asarray(np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0))
+    counts = known.sum(axis=axis)
+    sums = np.where(known, values, 0.0).sum(axis=axis)
+    return np.asarray(np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

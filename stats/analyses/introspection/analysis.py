@@ -8,16 +8,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from pairbank.arrays import FloatArray
+from pairbank.stats.analyses.form import Rows, records, where
 from pairbank.stats.analyses.introspection import model_pairs, tables
 from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage, own_advantage
 from pairbank.stats.estimates.bootstrap import percentile_estimate
-from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.estimate import mean_of_known, undefined
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.regression import Coefficient, Regression
 from pairbank.stats.scored_table.model_features import (
@@ -39,99 +40,70 @@ ALPHA = 0.05
 LEAST_MODELS = 3
 ALL_ITEMS = "all"
 DISAGREED = "disagreed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelfContrast:
-    """The advantage of self over one match type, in units of r; positive where a model follows itself better."""
-
-    match_type: str
-    """The match type, or `any other model` for all of them together."""
-    n_self: int
-    """Pairs of a model with itself."""
-    n_pairs: int
-    """Pairs of the match type."""
-    plain: Estimate
-    """Mean r of self minus mean r of the match type."""
-    at_equal_similarity: Estimate
-    """The same at equal r(direct of A, direct of B): minus the match type's coefficient in Table 7."""
+CONTRASTS = (
+    "match_type", "control", "n_self", "n_pairs", "value", "low", "high", "n_items", "ci_method", "reason",
+)  # fmt: skip
 
 
 def self_contrasts(
     pairs: model_pairs.PairCorrelations,
     resampled: model_pairs.ResampledCorrelations,
     match_types: Sequence[str],
-) -> tuple[SelfContrast, ...]:
-    """Return the contrast of self with each match type that occurs, and with all other models together."""
+) -> pd.DataFrame:
+    """Return mean r of self minus that of each match type that occurs, and of all other models together.
+
+    Two rows per match type: without control, and at equal similarity, which is minus its coefficient in Table 7.
+    """
     x, y = pairs.direct_direct.reshape(1, -1), pairs.meta_direct.reshape(1, -1)
-    mean = model_pairs.mean_over_prompts(resampled.meta_direct_by_prompt)
+    mean = mean_of_known(resampled.meta_direct_by_prompt, axis=0)
     draws = resampled.direct_direct.reshape(len(mean), -1), mean.reshape(len(mean), -1)
-    used = ~np.isnan(x[0]) & ~np.isnan(y[0])
     kinds = [kind for kind in MATCH_TYPES if kind in set(match_types)]
     codes = np.array([kinds.index(kind) for kind in match_types], dtype=np.int64)
     both = (codes > 0).astype(np.int64) if SELF in kinds else np.ones_like(codes)
-    contrasts = []
+    rows = []
     for labels, names in ((codes, kinds), (both, [SELF, ANY_OTHER])):
-        values, spreads = _contrasts(x, y, labels, len(names)), _contrasts(*draws, labels, len(names))
-        n_self = int((used & (labels == 0)).sum())
+        groups = (labels[:, np.newaxis] == np.arange(len(names))).astype(np.float64)
+        values, spreads = differences_from_first(x, y, groups), differences_from_first(*draws, groups)
+        n_pairs = groups[~np.isnan(x[0] + y[0])].sum(axis=0).astype(int).tolist()
         for nth, name in enumerate(names):
             if name == SELF:
                 continue
-            n_pairs = int((used & (labels == nth)).sum())
-            few = "" if n_self and n_pairs else model_pairs.words().render("few_pairs", n_self, n_pairs)
-            reasons = (
-                few or "r is undefined for these items",
-                few or model_pairs.words().render("similarity_does_not_vary"),
+            few = (
+                "" if n_pairs[0] and n_pairs[nth] else model_pairs.words().render("few_pairs", n_pairs[0], n_pairs[nth])
             )
-            plain, at_equal_similarity = (
-                undefined(reason, n=pairs.n_items_direct, method=resampled.method)
-                if math.isnan(value[0, nth])
-                else percentile_estimate(
-                    float(value[0, nth]),
-                    spread[:, nth].round(_DIGITS),
-                    n=pairs.n_items_direct,
-                    method=resampled.method,
-                    level=0.95,
+            confounded = model_pairs.words().render("similarity_does_not_vary")
+            controls = ("none", "r is undefined for these items"), ("similarity", confounded)
+            for (control, reason), value, spread in zip(controls, values, spreads, strict=True):
+                facts: dict[str, Any] = {"n": pairs.n_items_direct, "method": resampled.method, "level": 0.95}
+                drawn = spread[:, nth].round(_DIGITS)
+                estimate = (
+                    undefined(few or reason, **facts)
+                    if math.isnan(value[0, nth])
+                    else percentile_estimate(float(value[0, nth]), drawn, **facts)
                 )
-                for value, spread, reason in zip(values, spreads, reasons, strict=True)
-            )
-            contrast = SelfContrast(
-                match_type=name, n_self=n_self, n_pairs=n_pairs, plain=plain, at_equal_similarity=at_equal_similarity
-            )
-            contrasts.append(contrast)
-    return tuple(contrasts)
+                place = {"match_type": name, "control": control, "n_self": n_pairs[0], "n_pairs": n_pairs[nth]}
+                rows.append(place | tables.cells_of(estimate))
+    return pd.DataFrame(rows, columns=[*CONTRASTS]).astype({"reason": "string"})
 
 
-def adjusted_differences(x: FloatArray, y: FloatArray, groups: FloatArray) -> FloatArray:
-    """Return how much higher the first group's mean is than each group's, at equal x (analysis of covariance).
+def differences_from_first(x: FloatArray, y: FloatArray, groups: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return how much higher the first group's mean is than each group's, plain and at equal x (ANCOVA).
 
-    The slope of x is common to the groups. Minus the result is the group's coefficient in `lm(y ~ x + group)`.
+    `groups` has 1 where a value belongs to a group, else 0, shape (values, groups). The slope of x is common to the
+    groups. Minus the second result is the group's coefficient in `lm(y ~ x + group)`.
     """
     present = (~np.isnan(x) & ~np.isnan(y)).astype(np.float64)
     x, y = np.where(present > 0, x, 0.0), np.where(present > 0, y, 0.0)
-    n = _grouped(present, groups)
+    n, sum_x, sum_y = (np.einsum("ri,ig->rg", values, groups) for values in (present, x, y))
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean_x, mean_y = _grouped(x, groups) / n, _grouped(y, groups) / n
+        mean_x, mean_y = sum_x / n, sum_y / n
     fill_x, fill_y = (np.einsum("rg,ig->ri", np.nan_to_num(mean), groups) for mean in (mean_x, mean_y))
     within_x, within_y = (x - fill_x) * present, (y - fill_y) * present
     variation, shared = (within_x**2).sum(axis=1), (within_x * within_y).sum(axis=1)
     slope = np.full(len(x), np.nan)
     np.divide(shared, variation, out=slope, where=variation > 1e-16 * x.shape[1])
     level = mean_y - slope[:, np.newaxis] * mean_x
-    return np.asarray(level[:, :1] - level)
-
-
-def _contrasts(x: FloatArray, y: FloatArray, codes: np.ndarray, n_groups: int) -> tuple[FloatArray, FloatArray]:
-    """Return both contrasts of group 0 with each group, plain and at equal similarity, shape (resamples, groups)."""
-    groups = (codes[:, np.newaxis] == np.arange(n_groups)).astype(np.float64)
-    present = (~np.isnan(x) & ~np.isnan(y)).astype(np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = _grouped(np.where(present > 0, y, 0.0), groups) / _grouped(present, groups)
-    return mean[:, :1] - mean, adjusted_differences(x, y, groups)
-
-
-def _grouped(values: FloatArray, groups: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("ri,ig->rg", values, groups))
+    return mean_y[:, :1] - mean_y, level[:, :1] - level
 
 
 Outcome = Literal["self-advantage", "partial self-advantage", "no self-advantage", "not estimable"]
@@ -201,7 +173,8 @@ class Introspection:
     """What `pair_table` returned."""
     regressions: Mapping[str, Regression]
     """By what they are: `Table 7a: consistency by similarity and match type` …"""
-    contrasts: tuple[SelfContrast, ...]
+    contrasts: pd.DataFrame
+    """What `self_contrasts` returned."""
     own: OwnAdvantage
     published: PublishedTest
 
@@ -211,9 +184,10 @@ class Introspection:
         return self.pairs[(self.pairs["match_type"] == SELF) & self.pairs["meta_direct"].notna()]
 
     @property
-    def plain_contrasts(self) -> list[SelfContrast]:
+    def plain_contrasts(self) -> Rows:
         """The contrasts of self with each match type that have a value without control for similarity."""
-        return [c for c in self.contrasts if c.plain.is_defined and c.match_type != ANY_OTHER]
+        plain = where(self.contrasts, control="none")
+        return records(plain[plain["value"].notna() & (plain["match_type"] != ANY_OTHER)])
 
     @property
     def correlation(self) -> float:
@@ -223,6 +197,31 @@ class Introspection:
         if known.sum() < 2 or np.ptp(x[known]) == 0 or np.ptp(y[known]) == 0:
             return float("nan")
         return float(np.corrcoef(x[known], y[known])[0, 1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """One corpus: its deltas, its models and what came of them."""
+
+    stack: DeltaStack
+    declared: Mapping[str, ModelFeatures | None]
+    """By model; a published table has names of its own."""
+    filtered: pd.DataFrame | None
+    """What `disagreement` returned."""
+    results: list[Introspection]
+    control: pd.DataFrame
+    """The input-only control; empty where there is none."""
+    no_control: str
+    """Why there is none."""
+
+    @property
+    def name(self) -> str:
+        return self.stack.corpus
+
+    @property
+    def strangers(self) -> list[str]:
+        """Models that nobody declared."""
+        return [model for model in self.stack.models if self.declared[model] is None]
 
 
 def introspect(
@@ -290,11 +289,9 @@ def _cells(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> p
     """Return counts of correct answers, a direct and a prompted row for each model and prompt (Table 5)."""
     rows = []
     for nth, model in enumerate(stack.models):
-        known = features.get(model)
-        size = np.nan if known is None else known.size_billions
+        size = known.size_billions if (known := features.get(model)) else np.nan
         for meta_nats in stack.meta_nats[:, nth]:
-            both = ~np.isnan(meta_nats) & ~np.isnan(stack.direct_nats[nth])
-            if both.any():
-                for is_meta, delta in ((False, stack.direct_nats[nth][both]), (True, meta_nats[both])):
-                    rows.append((is_meta, size, int((signs(delta) > 0).sum()), int(both.sum())))
+            both = ~np.isnan(meta_nats + stack.direct_nats[nth])
+            for is_meta, delta in ((False, stack.direct_nats[nth]), (True, meta_nats)) if both.any() else ():
+                rows.append((is_meta, size, int((signs(delta[both]) > 0).sum()), int(both.sum())))
     return pd.DataFrame(rows, columns=["is_meta", "size_billions", "n_correct", "n_trials"])

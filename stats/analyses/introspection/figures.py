@@ -47,22 +47,15 @@ def introspection_charts(results: Sequence[Introspection]) -> Iterator[Chart]:
     Of several corpora, the set that answers is in `scatters_of_corpora`.
     """
     corpora = list(dict.fromkeys(result.corpus for result in results))
+    bars = partial(intervals, rows="match_type", series="items", x_label="mean r (direct of A, asked B)", zero=True)
     for corpus in corpora:
         of_corpus = [result for result in results if result.corpus == corpus]
-        bars = by_result(of_corpus, lambda result: means_by_match_type(result.pairs))
-        if bars["n_pairs"].max() >= LEAST_PAIRS - 2 and len(of_corpus[0].models) > 1:
+        means = by_result(of_corpus, lambda result: means_by_match_type(result.pairs))
+        if means["n_pairs"].max() >= LEAST_PAIRS - 2 and len(of_corpus[0].models) > 1:
             yield Chart(
                 name=f"match_types {corpus.replace('-', '_')}",
                 caption="bars",
-                draw=partial(
-                    intervals,
-                    bars,
-                    rows="match_type",
-                    series="items",
-                    x_label="mean r (direct of A, asked B)",
-                    title=f"{corpus}: consistency",
-                    zero=True,
-                ),
+                draw=partial(bars, means, title=f"{corpus}: consistency"),
                 values={"corpus": corpus, "n_models": of_corpus[0].n_models},
             )
         for result in of_corpus if len(corpora) == 1 else of_corpus[:-1]:
@@ -105,35 +98,29 @@ def trend(pairs: pd.DataFrame) -> tuple[float, float] | None:
 def model_charts(
     shares: pd.DataFrame,
     results: Sequence[Introspection],
-    declared: Mapping[str, Features],
+    features: Features,
     people: Mapping[str, tuple[float, int]],
 ) -> Iterator[Chart]:
     """Yield lines over models and matrices of pairs; one model alone makes none of them."""
-    features = {model: known for of_corpus in declared.values() for model, known in of_corpus.items()}
     models = by_size(list(dict.fromkeys(shares["model"])), features)
     if len(models) < 2:
         return
     breaks = size_breaks(models, features)
-    is_accuracy = (shares["what"] == ACCURACY).groupby(shares["corpus"], sort=False).all()
-    yield Chart(
-        name="accuracy",
-        caption="accuracy",
-        draw=partial(
-            over_models,
-            _panels(shares, models, "share"),
-            series="method",
-            y_label="share of items",
-            strong=reference_of(shares["method"]) or "",
-            chance=0.5,
-            breaks=breaks,
-            people={corpus: share for corpus, (share, _) in people.items()},
-        ),
-        values={"n": shares["n"], "people": people, "without": list(is_accuracy.index[~is_accuracy])},
+    lines = partial(over_models, series="method", breaks=breaks)
+    draw = partial(
+        lines,
+        _panels(shares, models, "share"),
+        y_label="share of items",
+        strong=reference_of(shares["method"]) or "",
+        chance=0.5,
+        people={corpus: share for corpus, (share, _) in people.items()},
     )
+    without = shares.loc[shares["what"] != ACCURACY, "corpus"].unique().tolist()
+    values = {"n": shares["n"], "people": people, "without": without}
+    yield Chart(name="accuracy", caption="accuracy", draw=draw, values=values)
     prompted = shares[~is_reference(shares) & shares["kappa"].notna()]
     if len(prompted):
-        panels = _panels(prompted, models, "kappa")
-        draw = partial(over_models, panels, series="method", y_label="Cohen's kappa", chance=0.0, breaks=breaks)
+        draw = partial(lines, _panels(prompted, models, "kappa"), y_label="Cohen's kappa", chance=0.0)
         values = {"prompted": prompted, "reference": reference_names(shares)}
         yield Chart(name="kappa", caption="kappa", draw=draw, values=values)
     for result in results:
@@ -174,10 +161,10 @@ def _seed_variants(results: Sequence[Introspection], features: Features) -> Iter
             for result in results
             if set(models) & set(result.models)
         }
-        values = np.concatenate([matrix.to_numpy(dtype=float).ravel() for matrix in panels.values()])
-        if np.isnan(values).all():
+        highest = pd.concat(panels.values()).abs().max(axis=None)
+        if np.isnan(highest):
             continue
-        limit = max(0.1, float(np.ceil(np.nanmax(np.abs(values)) * 10) / 10))
-        names = partial(matrices, x_label="B, asked", y_label="A, read directly")
-        draw = partial(names, panels, value_label="Pearson r", limits=(-limit, limit))
+        limit = max(0.1, float(np.ceil(highest * 10) / 10))
+        names = {"value_label": "Pearson r", "x_label": "B, asked", "y_label": "A, read directly"}
+        draw = partial(matrices, panels, limits=(-limit, limit), **names)
         yield Chart(name=f"seed_variants {family}", caption="seed_variants", draw=draw, values={"family": family})

@@ -14,6 +14,7 @@ from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.stats.analyses.form import Words, typed
 from pairbank.stats.estimates.bootstrap import CLUSTERS, ROWS
+from pairbank.stats.estimates.estimate import mean_of_known
 from pairbank.stats.estimates.shares import signs, varies
 from pairbank.stats.scored_table.model_features import ModelFeatures, match_type
 from pairbank.stats.scored_table.scored_table import DeltaStack
@@ -24,7 +25,8 @@ COLUMNS = (*_NAMES, *_SIZES, "direct_direct", "meta_direct", "n_prompts", "n_ite
 `n_prompts` counts the prompts whose r is defined."""
 
 LEAST_SHARE = 0.05
-OUTCOMES = ("both agree", "prompted answers agree", "direct answers agree", "kept")
+KEPT = "kept"
+OUTCOMES = ("both agree", "prompted answers agree", "direct answers agree", KEPT)
 """By whether prompted (1) and direct answers (2) differ enough."""
 _CHUNK_NUMBERS = 2**22
 _ITEMS_AT_ONCE = 4096
@@ -101,24 +103,12 @@ def pair_correlations(stack: DeltaStack) -> PairCorrelations:
         by_prompt[nth], similar[nth] = _products(read, standardised(meta_nats[:, both])), _products(read, read)
     return PairCorrelations(
         direct_direct=direct_direct,
-        meta_direct=mean_over_prompts(by_prompt),
+        meta_direct=mean_of_known(by_prompt, axis=0),
         meta_direct_by_prompt=by_prompt,
         direct_direct_by_prompt=similar,
         n_items_direct=int(has_direct.sum()),
         n_items_by_prompt=n_items,
     )
-
-
-def mean_over_prompts(values: FloatArray) -> FloatArray:
-    """Return the mean over the first axis of what is not NaN; NaN where nothing is.
-
-    >>> mean_over_prompts(np.array([[1.0, np.nan], [0.0, np.nan]])).tolist()
-    [0.5, nan]
-    """
-    present = ~np.isnan(values)
-    n = present.sum(axis=0)
-    total = np.where(present, values, 0.0).sum(axis=0)
-    return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
 
 
 def pair_table(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) -> pd.DataFrame:
@@ -173,38 +163,13 @@ def _reason(stack: DeltaStack, r: PairCorrelations, a: int, b: int) -> str | Non
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disagreement:
-    """How far answers differ on each item, and which items are kept."""
+def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share: float = LEAST_SHARE) -> pd.DataFrame:
+    """Return one row per item: shares of negative deltas, directly and asked, whether it is kept, and its outcome.
 
-    direct_negative_share: FloatArray
-    """Share of the direct deltas that are below 0, shape (items,); NaN where there is none."""
-    meta_negative_share: FloatArray
-    """Share of the prompted deltas that are below 0 over all models x prompts, shape (items,); NaN likewise."""
-    least_share: float
-
-    @property
-    def outcomes(self) -> list[str]:
-        """What happened to each item, in words: `kept`, or which answers agree too much."""
-        low, high = self.least_share, 1 - self.least_share
-        meta, direct = (
-            (share >= low) & (share <= high) for share in (self.meta_negative_share, self.direct_negative_share)
-        )
-        return [OUTCOMES[place] for place in 2 * meta + direct]
-
-    @property
-    def keep(self) -> BoolArray:
-        """Whether each item is kept, shape (items,)."""
-        return np.array([outcome == "kept" for outcome in self.outcomes], dtype=np.bool_)
-
-
-def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share: float = LEAST_SHARE) -> Disagreement:
-    """Return the items on which at least `least_share` of the answers differ from the others, directly and asked.
-
-    An item is kept where the share of negative deltas lies in [least_share, 1 - least_share], both for direct
-    deltas and for prompted ones. As published, shares are taken over rows of model x prompt: the direct delta of a
-    model counts once for each prompt that the model answers, and the prompted criterion is about cells, not models. A
-    delta of exactly 0 is not negative. A cell that is NaN is not a row; an item without rows is not kept.
+    An item is kept where both shares lie in [least_share, 1 - least_share]. As published, they are over rows of model x
+    prompt: the direct delta of a model counts once for each prompt that the model answers, and the prompted criterion
+    is about cells, not models. A delta of exactly 0 is not negative. A cell that is NaN is not a row; an item without
+    rows is not kept.
     """
     if direct_nats.ndim != 2 or meta_nats.ndim != 3 or meta_nats.shape[1:] != direct_nats.shape:
         raise BankError(
@@ -214,18 +179,21 @@ def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share:
     if not 0 < least_share <= 0.5:
         raise BankError(f"least_share is {least_share!r}; expected a share in (0, 0.5], such as 0.05")
     is_row = ~np.isnan(meta_nats)
-    n_rows_of_model = (is_row & ~np.isnan(direct_nats)).sum(axis=0)
-    return Disagreement(
-        direct_negative_share=_share((signs(direct_nats) < 0) * n_rows_of_model, n_rows_of_model, axis=0),
-        meta_negative_share=_share(signs(meta_nats) < 0, is_row, axis=(0, 1)),
-        least_share=least_share,
+    direct, meta = (
+        mean_of_known(np.where(is_row & ~np.isnan(nats), signs(nats) < 0, np.nan), axis=(0, 1))
+        for nats in (direct_nats, meta_nats)
     )
-
-
-def _share(hits: FloatArray | BoolArray, of: FloatArray | BoolArray, *, axis: int | tuple[int, ...]) -> FloatArray:
-    """Return hits divided by rows, NaN where there are no rows."""
-    n_hits, n_rows = hits.sum(axis=axis), of.sum(axis=axis)
-    return np.asarray(np.divide(n_hits, n_rows, out=np.full(n_rows.shape, np.nan), where=n_rows > 0))
+    differ = 2 * ((meta >= least_share) & (meta <= 1 - least_share))
+    differ += (direct >= least_share) & (direct <= 1 - least_share)
+    outcomes = np.array(OUTCOMES, dtype=object)[differ]
+    return pd.DataFrame(
+        {
+            "direct_negative_share": direct,
+            "meta_negative_share": meta,
+            "kept": differ == OUTCOMES.index(KEPT),
+            "outcome": outcomes,
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,12 +29,11 @@ from pairbank.arrays import FloatArray
 from pairbank.stats.analyses.introspection.model_pairs import (
     PairCorrelations,
     complete_items,
-    mean_over_prompts,
     standardised,
     words,
 )
 from pairbank.stats.estimates.bootstrap import freedom, shifts_of_mean
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.estimate import Estimate, mean_of_known, undefined, without_interval
 from pairbank.stats.scored_table.model_features import MATCH_TYPES, OTHER, ModelFeatures, match_type
 from pairbank.stats.scored_table.scored_table import DeltaStack
 
@@ -68,7 +67,7 @@ def mean_partial(pairs: PairCorrelations, *, n_items: int) -> Estimate:
     if len(both) < 2:
         return undefined(words().render("few_models_compared", len(both)), n=n_items, method=METHOD)
     prompts = zip(pairs.direct_direct_by_prompt, pairs.meta_direct_by_prompt, strict=True)
-    by_model = mean_over_prompts(np.array([partial_correlations(direct[at], meta[at]) for direct, meta in prompts]))
+    by_model = mean_of_known(np.array([partial_correlations(direct[at], meta[at]) for direct, meta in prompts]), axis=0)
     if np.isnan(by_model).any():
         return undefined(words().render("linearly_dependent", len(both), n_items), n=n_items, method=METHOD)
     value = round(float(by_model.mean()), _DIGITS)
@@ -151,32 +150,30 @@ class ModelAdvantages:
 
 def model_advantages(stack: DeltaStack, comparisons: Sequence[Comparison]) -> ModelAdvantages:
     """Return the advantage of each model, the mean over its comparisons and the prompts that they are defined for."""
-    n_models = len(stack.models)
-    value, own, relatives = np.full((3, n_models), np.nan)
-    influence = np.full((n_models, len(stack.item_ids)), np.nan)
-    n_relatives = [0] * n_models
-    has_direct = complete_items(stack.direct_nats)
-    prompts = []
+    n_models, has_direct = len(stack.models), complete_items(stack.direct_nats)
+    means, influence = np.zeros((3, n_models)), np.zeros((n_models, len(stack.item_ids)))
+    n_prompts, n_relatives = np.zeros(n_models), np.zeros(n_models, dtype=np.int64)
+    by_model = [[*group] for _, group in groupby(comparisons, key=lambda comparison: comparison.asked)]
     for meta_nats in stack.meta_nats:
         both = has_direct & complete_items(meta_nats)
-        prompts.append((both, _Prompt.of(stack.direct_nats[:, both], meta_nats[:, both])))
-    for model, group in groupby(comparisons, key=lambda comparison: comparison.asked):
-        of_model = list(group)
-        parts = [(both, part) for both, prompt in prompts if (part := prompt.advantage(of_model)) is not None]
-        if not parts:
-            continue
-        n_relatives[model], influence[model] = len(of_model), 0.0
-        value[model], own[model], relatives[model] = np.mean([means for _, (means, _) in parts], axis=0)
-        for both, (_, of_items) in parts:
-            influence[model, both] += of_items / len(parts)
+        prompt = _Prompt.of(stack.direct_nats[:, both], meta_nats[:, both])
+        for of_model in by_model:
+            if (part := prompt.advantage(of_model)) is not None:
+                model = of_model[0].asked
+                means[:, model] += part[0]
+                influence[model, both] += part[1]
+                n_prompts[model] += 1
+                n_relatives[model] = len(of_model)
+    n_prompts[n_prompts == 0] = np.nan
+    means, influence = means / n_prompts, influence / n_prompts[:, np.newaxis]
     if stack.clusters is not None:  # of whole clusters, whose squares add up to the variance over clusters (CR2)
         influence = np.stack([shifts_of_mean(row * row.size, stack.clusters) for row in influence])
     return ModelAdvantages(
-        value=value,
-        own=own,
-        relatives=relatives,
+        value=means[0],
+        own=means[1],
+        relatives=means[2],
         influence=influence,
-        n_relatives=tuple(n_relatives),
+        n_relatives=tuple(n_relatives.tolist()),
         freedom=math.inf if stack.clusters is None else freedom(stack.clusters),
     )
 
@@ -186,9 +183,8 @@ class _Prompt:
     """The differences on the items of one prompt, standardised to mean 0 and mean square 1, and their correlations."""
 
     read: FloatArray
+    """What does not vary is 0, here and in `asked`."""
     asked: FloatArray
-    squares: FloatArray
-    """Of `read`; what does not vary is 0 in all three."""
     direct: FloatArray
     """0 where an r is undefined."""
     meta: FloatArray
@@ -199,65 +195,45 @@ class _Prompt:
         # einsum, not BLAS: its threads would change last digits
         direct, meta = np.einsum("an,bn->ab", read, read), np.einsum("an,bn->ab", read, asked)
         read, asked = (np.nan_to_num(part) * np.sqrt(direct_nats.shape[1]) for part in (read, asked))
-        return cls(read, asked, read**2, np.nan_to_num(direct), meta)
+        return cls(read, asked, np.nan_to_num(direct), meta)
 
     def advantage(self, comparisons: Sequence[Comparison]) -> tuple[FloatArray, FloatArray] | None:
         """Return advantage, own r and relatives' r of one asked model, and the influence of each item; or None."""
         n_items, i = self.read.shape[1], comparisons[0].asked
         if n_items < 2:
             return None
-        tetrads = _Tetrads.of(self.direct, self.meta, comparisons)
-        if not np.isfinite(tetrads.values).all():
+        values, by_meta, by_direct = tetrads(self.direct, self.meta, comparisons)
+        if not np.isfinite(values).all():
             return None
-        by_meta, by_direct = tetrads.gradients(len(self.direct))
         rows, answers = np.flatnonzero(by_direct.any(axis=1)), self.asked[i]
         influence = answers * np.einsum("k,kn->n", by_meta, self.read)
         influence += (self.read[rows] * np.einsum("ak,kn->an", by_direct[rows], self.read)).sum(axis=0)
         of_meta, of_direct = by_meta * np.nan_to_num(self.meta[:, i]), by_direct * self.direct
         by_square = of_meta + of_direct.sum(axis=0) + of_direct.sum(axis=1)
-        influence -= (answers**2 * of_meta.sum() + np.einsum("k,kn->n", by_square, self.squares)) / 2
-        return np.array([tetrads.values.mean(), tetrads.own, tetrads.of_relatives.mean()]), influence / n_items
+        influence -= (answers**2 * of_meta.sum() + np.einsum("k,kn->n", by_square, self.read**2)) / 2
+        of_relatives = self.meta[[comparison.relative for comparison in comparisons], i]
+        return np.array([values.mean(), self.meta[i, i], of_relatives.mean()]), influence / n_items
 
 
-@dataclass(frozen=True, slots=True)
-class _Tetrads:
-    """The correlations of one asked model's comparisons; arrays have one row per comparison."""
+def tetrads(
+    direct: FloatArray, meta: FloatArray, comparisons: Sequence[Comparison]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the advantage in each comparison of one asked model, and derivatives of their mean.
 
-    asked: int
-    relatives: np.ndarray
-    own: float
-    of_relatives: FloatArray
-    yardsticks: FloatArray
-    """1 where a model is one, shape (comparisons, models)."""
-    of_asked: FloatArray
-    """Sum of the asked model's r with the yardsticks; NaN where its mean, or the relative's, is too small."""
-    of_relative: FloatArray
-    """The same of the relative."""
-
-    @classmethod
-    def of(cls, direct: FloatArray, meta: FloatArray, comparisons: Sequence[Comparison]) -> _Tetrads:
-        i, relatives = comparisons[0].asked, np.array([comparison.relative for comparison in comparisons])
-        yardsticks = np.zeros((len(comparisons), len(direct)))
-        for row, comparison in zip(yardsticks, comparisons, strict=True):
-            row[list(comparison.yardsticks)] = 1.0
-        sums = [(yardsticks * direct[who]).sum(axis=1) for who in (i, relatives)]
-        usable = np.minimum(*sums) >= LEAST_YARDSTICK * yardsticks.sum(axis=1)
-        of_asked, of_relative = (np.where(usable, each, np.nan) for each in sums)
-        return cls(i, relatives, float(meta[i, i]), meta[relatives, i], yardsticks, of_asked, of_relative)
-
-    @property
-    def q(self) -> FloatArray:
-        return np.asarray(np.sqrt(self.of_relative / self.of_asked))
-
-    @property
-    def values(self) -> FloatArray:
-        return self.own * self.q - self.of_relatives / self.q
-
-    def gradients(self, n_models: int) -> tuple[FloatArray, FloatArray]:
-        """Return the derivatives of the mean advantage by r with answers and by r of direct differences."""
-        by_meta, by_direct = np.zeros(n_models), np.zeros((n_models, n_models))
-        q, by_q = self.q, self.own + self.of_relatives / self.q**2
-        by_meta[self.asked], by_meta[self.relatives] = q.sum(), -1 / q
-        by_direct[self.asked] = (-(by_q * q / (2 * self.of_asked))[:, np.newaxis] * self.yardsticks).sum(axis=0)
-        by_direct[self.relatives] = (by_q * q / (2 * self.of_relative))[:, np.newaxis] * self.yardsticks
-        return by_meta / len(q), by_direct / len(q)
+    These are by r with answers, shape (models,), and by r of direct differences, shape (models, models). All are NaN
+    where r with the yardsticks is too small to tell the reliability.
+    """
+    i, relatives = comparisons[0].asked, np.array([comparison.relative for comparison in comparisons])
+    yardsticks = np.zeros((len(comparisons), len(direct)))
+    for row, comparison in zip(yardsticks, comparisons, strict=True):
+        row[list(comparison.yardsticks)] = 1.0
+    sums = [(yardsticks * direct[who]).sum(axis=1) for who in (i, relatives)]
+    usable = np.minimum(*sums) >= LEAST_YARDSTICK * yardsticks.sum(axis=1)
+    of_asked, of_relative = (np.where(usable, each, np.nan) for each in sums)
+    q, own, of_relatives = np.sqrt(of_relative / of_asked), meta[i, i], meta[relatives, i]
+    by_q = own + of_relatives / q**2
+    by_meta, by_direct = np.zeros(len(direct)), np.zeros((len(direct), len(direct)))
+    by_meta[i], by_meta[relatives] = q.sum(), -1 / q
+    by_direct[i] = (-(by_q * q / (2 * of_asked))[:, np.newaxis] * yardsticks).sum(axis=0)
+    by_direct[relatives] = (by_q * q / (2 * of_relative))[:, np.newaxis] * yardsticks
+    return own * q - of_relatives / q, by_meta / len(q), by_direct / len(q)

@@ -5,8 +5,7 @@ Song, Hu & Mahowald 2025: do a model's answers follow its own probabilities bett
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, analysis
-from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS, DISAGREED, Introspection, introspect
+from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS, DISAGREED, Corpus, introspect
 from pairbank.stats.analyses.introspection.beyond_relatives import LEAST_ITEMS
 from pairbank.stats.analyses.introspection.figures import (
     SCATTERS,
@@ -25,38 +24,14 @@ from pairbank.stats.analyses.introspection.figures import (
     scatters_of_corpora,
 )
 from pairbank.stats.analyses.introspection.input_only import N_FOLDS, input_only
-from pairbank.stats.analyses.introspection.model_pairs import LEAST_SHARE, Disagreement, disagreement, words
-from pairbank.stats.analyses.introspection.tables import answer_row, by_model, introspection_tables, similarity_table
+from pairbank.stats.analyses.introspection.model_pairs import LEAST_SHARE, disagreement, words
+from pairbank.stats.analyses.introspection.tables import introspection_tables
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.model_features import ModelFeatures, declared_of
+from pairbank.stats.scored_table.model_features import declared_of
 from pairbank.stats.scored_table.scored_table import DeltaStack, read_table, stack_deltas
 
 _TEXTS = ("item_id", "context_good", "target_good", "context_bad", "target_bad")
-
-
-@dataclass(slots=True, kw_only=True)
-class _Corpus:
-    """One corpus: its deltas, its models and what came of them."""
-
-    tables: list[ScoredFrame]
-    stack: DeltaStack
-    declared: Mapping[str, ModelFeatures | None]
-    """By model; a published table has names of its own."""
-    filtered: Disagreement | None
-    results: list[Introspection] = field(default_factory=list)
-    no_control: str = ""
-    """Why there is no input-only control."""
-
-    @property
-    def name(self) -> str:
-        """Of the corpus."""
-        return self.stack.corpus
-
-    @property
-    def strangers(self) -> list[str]:
-        """Models that nobody declared."""
-        return [model for model in self.stack.models if self.declared[model] is None]
 
 
 @analysis(
@@ -72,63 +47,44 @@ class _Corpus:
 )
 def introspection(tables: Sequence[ScoredFrame], context: Context, *, least_share: float = LEAST_SHARE) -> Result:
     """Return the introspection analysis of each corpus, on all items and on those the models disagree on."""
-    corpora = list(_corpora(tables, context.features, least_share=least_share))
+    corpora = list(_corpora(tables, context, least_share=least_share))
     if not corpora:
         return Result()
-    for corpus in corpora:
-        sets = {ALL_ITEMS: corpus.stack}
-        if corpus.filtered is not None:
-            sets[DISAGREED] = corpus.stack.select(corpus.filtered.keep)
-        corpus.results = [
-            introspect(stack, corpus.declared, items=items, seed=context.seed, n_resamples=context.n_resamples)
-            for items, stack in sets.items()
-        ]
     results = [result for corpus in corpora for result in corpus.results]
-    shares = pd.concat([by_model(corpus.stack, corpus.declared) for corpus in corpora], ignore_index=True)
-    controls = [control for corpus in corpora if (control := _input_only(corpus)) is not None]
-    declared = {corpus.name: corpus.declared for corpus in corpora}
-    filters = {corpus.name: corpus.filtered for corpus in corpora}
+    features = {model: known for corpus in corpora for model, known in corpus.declared.items()}
     # Of each corpus, the items that the models disagree on answer, if these are enough.
     by_corpus = {}
     for result in results:
         if result.items == ALL_ITEMS or (len(result.models) > 1 and result.n_items >= LEAST_ITEMS):
             by_corpus[result.corpus] = result
-    chosen, similarity = list(by_corpus.values()), similarity_table(results)
+    chosen, made = list(by_corpus.values()), introspection_tables(corpora)
     evidence: dict[str, dict[str, list[str]]] = {}  # corpora of which the same is to be said go together
     for result in chosen:
         of_answer = evidence.setdefault(result.own.beyond, {})
         of_answer.setdefault(words().render("evidence_of", result), []).append(result.corpus)
+    self_pairs = pd.concat([result.self_pairs.assign(corpus=result.corpus) for result in chosen])
     return Result(
-        tables={
-            "answers": pd.DataFrame([answer_row(result) for result in results]),
-            "similarity": similarity,
-            "models_and_prompts": shares,
-            "input_only": pd.concat(controls, ignore_index=True) if controls else pd.DataFrame(),
-            **introspection_tables([corpus.stack for corpus in corpora], filters, results, declared),
-        },
-        second_table="similarity" if len(similarity) else "",
+        tables=made,
+        second_table="similarity" if len(made["similarity"]) else "",
         main_chart=file_label(chosen[0], "scatter") if len(chosen) == 1 else SCATTERS,
         charts=[
             *scatters_of_corpora(chosen),
             *introspection_charts(results),
-            *model_charts(shares, results, declared, _people(tables)),
+            *model_charts(made["models_and_prompts"], results, features, _people(tables)),
         ],
         values={
             "corpora": corpora,
             "chosen": chosen,
             "evidence": evidence,
-            "self_pairs": pd.concat([result.self_pairs.assign(corpus=result.corpus) for result in chosen]).sort_values(
-                "meta_direct", kind="stable"
-            ),
+            "self_pairs": self_pairs.sort_values("meta_direct", kind="stable"),
+            "least_share": least_share,
             "n_resamples": context.n_resamples,
             "N_FOLDS": N_FOLDS,
         },
     )
 
 
-def _corpora(
-    tables: Sequence[ScoredFrame], given: Mapping[str, ModelFeatures], *, least_share: float
-) -> Iterator[_Corpus]:
+def _corpora(tables: Sequence[ScoredFrame], context: Context, *, least_share: float) -> Iterator[Corpus]:
     """Yield the corpora that have a direct and a prompted method."""
     names = {table.model for table in tables}
     for corpus in dict.fromkeys(table.corpus for table in tables):
@@ -136,25 +92,34 @@ def _corpora(
         layouts = [layout for table in of_corpus for layout in table.layouts]
         if reference_of(x.method for x in layouts) is None or not any(x.is_prompted for x in layouts):
             continue
-        stack = stack_deltas(of_corpus)
-        declared = declared_of(of_corpus, given, beside=names)
-        filtered = disagreement(stack.direct_nats, stack.meta_nats, least_share=least_share) if least_share else None
-        yield _Corpus(tables=of_corpus, stack=stack, declared=declared, filtered=filtered)
+        stack, filtered = stack_deltas(of_corpus), None
+        declared = declared_of(of_corpus, context.features, beside=names)
+        sets = {ALL_ITEMS: stack}
+        if least_share:
+            filtered = disagreement(stack.direct_nats, stack.meta_nats, least_share=least_share)
+            sets[DISAGREED] = stack.select(filtered["kept"].to_numpy())
+        results = [
+            introspect(part, declared, items=items, seed=context.seed, n_resamples=context.n_resamples)
+            for items, part in sets.items()
+        ]
+        control, why = _input_only(of_corpus, stack)
+        yield Corpus(
+            stack=stack, declared=declared, filtered=filtered, results=results, control=control, no_control=why
+        )
 
 
-def _input_only(corpus: _Corpus) -> pd.DataFrame | None:
-    """Return the input-only control of a corpus, or None and leave the reason with the corpus."""
+def _input_only(tables: Sequence[ScoredFrame], stack: DeltaStack) -> tuple[pd.DataFrame, str]:
+    """Return the input-only control of a corpus, or why there is none."""
     texts: dict[str, tuple[str, str]] = {}
-    for table in corpus.tables:
+    for table in tables:
         if {"target_good", "target_bad"} <= {*table.column_names}:
             texts |= _texts(table.part(_TEXTS))
     try:
-        kept = corpus.stack.select(np.array([item in texts for item in corpus.stack.item_ids], dtype=np.bool_))
+        kept = stack.select(np.array([item in texts for item in stack.item_ids], dtype=np.bool_))
         good, bad = ([texts[item][side] for item in kept.item_ids] for side in (0, 1))
-        return input_only(kept, good, bad)
+        return input_only(kept, good, bad), ""
     except BankError as error:
-        corpus.no_control = str(error)
-        return None
+        return pd.DataFrame(), str(error)
 
 
 def _texts(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:

@@ -28,9 +28,8 @@ from pairbank.stats.scored_table.scored_table import DeltaStack
 from pairbank.stats.wording import MISSING, number, span, with_interval
 
 if TYPE_CHECKING:
-    from pairbank.stats.analyses.introspection.analysis import Introspection
+    from pairbank.stats.analyses.introspection.analysis import Corpus, Introspection
     from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage
-    from pairbank.stats.analyses.introspection.model_pairs import Disagreement
 
     Features = Mapping[str, ModelFeatures | None]
 
@@ -41,38 +40,36 @@ _DIGITS = 10
 SIMILARITY_TABLE = "Table 7a: consistency by similarity and match type"
 ACCURACY, DRAWN = "accuracy", "share of drawn words preferred"
 """What a share of a model is: where one side is right, and where neither is."""
+FILTER = ("corpus", "item_id", "direct_negative_share", "meta_negative_share", "kept", "outcome")
 
 
-def introspection_tables(
-    stacks: Sequence[DeltaStack],
-    filters: Mapping[str, Disagreement | None],
-    results: Sequence[Introspection],
-    declared: Mapping[str, Features],
-) -> dict[str, pd.DataFrame]:
+def introspection_tables(corpora: Sequence[Corpus]) -> dict[str, pd.DataFrame]:
     """Return the tables of the report by name."""
-    columns = ["corpus", "item_id", "direct_negative_share", "meta_negative_share", "kept", "outcome"]
-    parts = [
-        (stack.corpus, stack.item_ids, x.direct_negative_share, x.meta_negative_share, x.keep, x.outcomes)
-        for stack in stacks
-        if (x := filters[stack.corpus]) is not None
+    results = [result for corpus in corpora for result in corpus.results]
+    filtered = [
+        x.filtered.assign(corpus=x.name, item_id=x.stack.item_ids)[[*FILTER]] for x in corpora if x.filtered is not None
     ]
-    filtered = [pd.DataFrame(dict(zip(columns, part, strict=True))) for part in parts]
+    controls = [corpus.control for corpus in corpora if len(corpus.control)]
     keys = ("family", "generation", "size_billions", "type", "seed")
     models = [
-        {"corpus": stack.corpus, "model": model, "declared": (known := declared[stack.corpus].get(model)) is not None}
+        {"corpus": corpus.name, "model": model, "declared": (known := corpus.declared.get(model)) is not None}
         | {key: getattr(known, key, None) for key in keys}
-        for stack in stacks
-        for model in stack.models
+        for corpus in corpora
+        for model in corpus.stack.models
     ]
     return {
+        "answers": pd.DataFrame([answer_row(result) for result in results]),
+        "similarity": similarity_table(results),
+        "models_and_prompts": pd.concat([by_model(x.stack, x.declared) for x in corpora], ignore_index=True),
+        "input_only": pd.concat(controls, ignore_index=True) if controls else pd.DataFrame(),
         "verdicts": pd.DataFrame([_verdict_row(result) for result in results]).astype({"reason": "string"}),
         "match_types": by_result(results, lambda result: means_by_match_type(result.pairs)),
         "regressions": by_result(results, _regressions),
-        "self_contrasts": by_result(results, _contrasts),
+        "self_contrasts": by_result(results, lambda result: result.contrasts),
         "own_advantage": by_result(results, _own),
         "own_advantage_by_model": by_result(results, lambda result: own_by_model(result.own, result.models)),
         "pairs": by_result(results, lambda result: result.pairs),
-        "filter": pd.concat(filtered, ignore_index=True) if filtered else pd.DataFrame(columns=columns),
+        "filter": pd.concat(filtered, ignore_index=True) if filtered else pd.DataFrame(columns=FILTER),
         "models": pd.DataFrame(models),
     }
 
@@ -128,14 +125,9 @@ def by_model(stack: DeltaStack, features: Features) -> pd.DataFrame:
             known = ~np.isnan(delta)
             if not known.any():
                 continue
-            share = accuracy(delta[known])
-            row = {
-                "corpus": stack.corpus,
-                "model": model,
-                "size_billions": np.nan if declared is None else declared.size_billions,
-                "method": method,
-                "what": ACCURACY if stack.has_truth else DRAWN,
-            }
+            share, what = accuracy(delta[known]), ACCURACY if stack.has_truth else DRAWN
+            size = np.nan if declared is None else declared.size_billions
+            row = {"corpus": stack.corpus, "model": model, "size_billions": size, "method": method, "what": what}
             row |= {"share": share.value, "low": share.low, "high": share.high, "n": share.n}
             row |= dict.fromkeys(("kappa", "kappa_low", "kappa_high", "n_kappa"), np.nan)
             both = known & ~np.isnan(direct)
@@ -183,17 +175,6 @@ def means_by_match_type(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"reason": "string"})
 
 
-def _contrasts(result: Introspection) -> pd.DataFrame:
-    """Return two rows per match type, without control and at equal similarity: value, low, high, n and reason."""
-    rows = [
-        {"match_type": c.match_type, "control": control, "n_self": c.n_self, "n_pairs": c.n_pairs} | _cells(estimate)
-        for c in result.contrasts
-        for control, estimate in (("none", c.plain), ("similarity", c.at_equal_similarity))
-    ]
-    columns = ["match_type", "control", "n_self", "n_pairs", "value", "low", "high", "n_items", "ci_method", "reason"]
-    return pd.DataFrame(rows, columns=columns).astype({"reason": "string"})
-
-
 def _own(result: Introspection) -> pd.DataFrame:
     """Return three rows: own probabilities over relatives', over the most similar model's, and the partial r."""
     own = result.own
@@ -204,7 +185,7 @@ def _own(result: Introspection) -> pd.DataFrame:
     )
     return pd.DataFrame(
         [
-            {"quantity": name, "n_models": n} | _cells(estimate) | {"found_4_in_5": smallest}
+            {"quantity": name, "n_models": n} | cells_of(estimate) | {"found_4_in_5": smallest}
             for name, n, estimate, smallest in rows
         ]
     ).astype({"reason": "string"})
@@ -235,7 +216,7 @@ def own_by_model(own: OwnAdvantage, models: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(table).astype({"reason": "string"}).round(_DIGITS)
 
 
-def _cells(estimate: Estimate) -> dict[str, Any]:
+def cells_of(estimate: Estimate) -> dict[str, Any]:
     return cells(estimate) | {"n_items": estimate.n, "ci_method": estimate.method, "reason": estimate.reason}
 
 

@@ -49,7 +49,7 @@ def test_noise_on_a_tie_moves_no_statistic() -> None:
     good = np.array([True, False] * 4)
     assert balanced_accuracy(noisy, good) == balanced_accuracy(EXACT, good)
     meta = np.stack([[EXACT, OTHER]])
-    kept = [disagreement(np.stack([x, OTHER]), meta).direct_negative_share.tolist() for x in (EXACT, noisy)]
+    kept = [disagreement(np.stack([x, OTHER]), meta)["direct_negative_share"].tolist() for x in (EXACT, noisy)]
     assert kept[0] == kept[1]
 
 

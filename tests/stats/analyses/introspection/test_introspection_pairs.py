@@ -141,10 +141,10 @@ def test_the_filter_is_that_of_a_plain_loop() -> None:
     meta = easy + rng.normal(0, 0.8, (8, 21, 400))
     meta[2, 5, :100] = np.nan
     result = disagreement(direct, meta)
-    assert result.keep.tolist() == naive_keep(direct, meta)
-    assert 20 < result.keep.sum() < 380
-    assert len(result.outcomes) == 400
-    assert [outcome == "kept" for outcome in result.outcomes] == result.keep.tolist()
+    assert result["kept"].tolist() == naive_keep(direct, meta)
+    assert 20 < result["kept"].sum() < 380
+    assert len(result) == 400
+    assert (result["outcome"] == "kept").tolist() == result["kept"].tolist()
 
 
 def test_the_filter_keeps_its_borders_and_counts_cells_not_models() -> None:
@@ -155,16 +155,16 @@ def test_the_filter_keeps_its_borders_and_counts_cells_not_models() -> None:
     meta[0, :19, 3] = -1
     direct[:, 4] = -1  # all of them
     result = disagreement(direct, meta)
-    assert result.keep.tolist() == [True, True, False, True, False, False]
-    assert result.direct_negative_share.tolist() == [0.05, 0.95, 0.05, 0.05, 1.0, 0.0]
+    assert result["kept"].tolist() == [True, True, False, True, False, False]
+    assert result["direct_negative_share"].tolist() == [0.05, 0.95, 0.05, 0.05, 1.0, 0.0]
     agree = ["prompted answers agree", "direct answers agree", "both agree"]
-    assert result.outcomes == ["kept", "kept", agree[0], "kept", *agree[1:]]
+    assert result["outcome"].tolist() == ["kept", "kept", agree[0], "kept", *agree[1:]]
     # 1 negative cell of 21 models x 8 prompts is .006: too few, although one model of 21 differs
     many = np.ones((8, 21, 1))
     many[0, 0, 0] = -1
     mixed = np.where(np.arange(21)[:, np.newaxis] < 10, -1.0, 1.0)
-    assert disagreement(mixed, many).meta_negative_share[0] == 1 / 168
-    assert not disagreement(mixed, many).keep[0]
+    assert disagreement(mixed, many)["meta_negative_share"][0] == 1 / 168
+    assert not disagreement(mixed, many)["kept"][0]
 
 
 def test_a_delta_of_zero_is_not_negative_and_the_direct_delta_counts_once_for_each_prompt() -> None:
@@ -172,14 +172,14 @@ def test_a_delta_of_zero_is_not_negative_and_the_direct_delta_counts_once_for_ea
     meta = np.array([[[-1.0], [0.0]], [[0.0], [np.nan]]])
     result = disagreement(direct, meta)
     # the first model answers two prompts and the second one: 2 of 3 rows have a negative direct delta
-    assert result.direct_negative_share[0] == pytest.approx(2 / 3)
-    assert result.meta_negative_share[0] == pytest.approx(1 / 3)
+    assert result["direct_negative_share"][0] == pytest.approx(2 / 3)
+    assert result["meta_negative_share"][0] == pytest.approx(1 / 3)
 
 
 def test_an_item_without_answers_is_not_kept() -> None:
     result = disagreement(np.array([[1.0, -1.0]]), np.array([[[np.nan, 1.0]]]))
-    assert np.isnan(result.meta_negative_share[0])
-    assert result.keep.tolist() == [False, False]
+    assert np.isnan(result["meta_negative_share"][0])
+    assert result["kept"].tolist() == [False, False]
     with pytest.raises(BankError, match=r"expected \(models, items\)"):
         disagreement(np.ones((2, 3)), np.ones((1, 2, 4)))
     with pytest.raises(BankError, match="least_share is 5"):

@@ -11,8 +11,7 @@ from statsmodels.api import Logit, add_constant
 
 from pairbank.errors import BankError
 from pairbank.stats.analyses.introspection.analysis import (
-    SelfContrast,
-    adjusted_differences,
+    differences_from_first,
     introspect,
     published_test,
     self_contrasts,
@@ -51,7 +50,7 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def contrasts_of(result: DeltaStack, kinds: list[str], n_resamples: int = 50) -> tuple[SelfContrast, ...]:
+def contrasts_of(result: DeltaStack, kinds: list[str], n_resamples: int = 50) -> pd.DataFrame:
     resampled = resampled_correlations(result, rng=rng(), n_resamples=n_resamples)
     return self_contrasts(pair_correlations(result), resampled, kinds)
 
@@ -180,18 +179,16 @@ def naive_contrast(result: DeltaStack, kinds: list[str]) -> tuple[float, float]:
 def test_contrasts_and_their_resamples_are_those_of_a_plain_loop() -> None:
     result = stack()
     kinds = types_of(result)
-    other, anyone = contrasts_of(result, kinds, n_resamples=40)
+    contrasts = contrasts_of(result, kinds, n_resamples=40)
     plain, equal = naive_contrast(result, kinds)
-    assert (other.match_type, other.n_self, other.n_pairs) == ("other", 5, 20)
-    assert other.plain.value == pytest.approx(plain, abs=1e-12)
-    assert other.at_equal_similarity.value == pytest.approx(equal, abs=1e-10)
-    assert anyone.match_type == "any other model"
-    assert anyone.at_equal_similarity.value == pytest.approx(equal, abs=1e-10)
+    assert contrasts["match_type"].tolist() == ["other", "other", "any other model", "any other model"]
+    assert (contrasts[["n_self", "n_pairs", "n_items"]] == [5, 20, 80]).all(axis=None)
+    assert contrasts["value"].tolist() == pytest.approx([plain, equal, plain, equal], abs=1e-10)
     drawn = rng().integers(80, size=(40, 80))
     resampled = np.array([naive_contrast(_drawn(result, items), kinds) for items in drawn])
-    for estimate, values in zip((other.plain, other.at_equal_similarity), resampled.T, strict=True):
-        assert (estimate.low, estimate.high) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=2e-10)
-        assert (estimate.n, estimate.method) == (80, "bootstrap-percentile")
+    ends = np.quantile(resampled, [0.025, 0.975], axis=0).T
+    np.testing.assert_allclose(contrasts[["low", "high"]].head(2), ends, rtol=0, atol=2e-10)
+    assert set(contrasts["ci_method"]) == {"bootstrap-percentile"}
 
 
 def _drawn(result: DeltaStack, items: np.ndarray) -> DeltaStack:
@@ -220,38 +217,39 @@ def test_adjusted_differences_are_minus_the_published_coefficients(published: di
     pairs = published["exp1(filtered)"]
     groups = np.column_stack([pairs["match_type"] == kind for kind in ["self", *KINDS]]).astype(float)
     x, y = (pairs[name].to_numpy()[np.newaxis] for name in ("direct_direct", "meta_direct"))
-    result = adjusted_differences(x, y, groups)[0]
+    result = differences_from_first(x, y, groups)[1][0]
     assert result == pytest.approx(np.array([0, -0.0043, -0.0203, -0.0519, -0.0504]), abs=5e-5)
     for table in published.values():
         x, y = (table[name].to_numpy()[np.newaxis] for name in ("direct_direct", "meta_direct"))
         fit = consistency_by_similarity(table)
         ours = [-fit[kind].estimate for kind in KINDS]
-        assert adjusted_differences(x, y, groups)[0, 1:] == pytest.approx(np.array(ours), abs=1e-10)
+        assert differences_from_first(x, y, groups)[1][0, 1:] == pytest.approx(np.array(ours), abs=1e-10)
 
 
 def test_two_models_have_a_plain_contrast_and_none_at_equal_similarity() -> None:
     result = stack("ab")
-    for contrast in contrasts_of(result, types_of(result)):
-        assert contrast.plain.low < contrast.plain.value < contrast.plain.high
-        assert not contrast.at_equal_similarity.is_defined
-        assert "does not vary within match types" in str(contrast.at_equal_similarity.reason)
+    contrasts = contrasts_of(result, types_of(result))
+    plain, equal = (contrasts[contrasts["control"] == control] for control in ("none", "similarity"))
+    assert ((plain["low"] < plain["value"]) & (plain["value"] < plain["high"])).all()
+    assert equal["value"].isna().all()
+    assert equal["reason"].str.contains("does not vary within match types").all()
 
 
 def test_one_model_and_no_items_give_reasons() -> None:
-    (alone,) = contrasts_of(stack("a"), ["self"])
-    assert (alone.n_self, alone.n_pairs) == (1, 0)
-    assert "both need one" in str(alone.plain.reason)
+    alone = contrasts_of(stack("a"), ["self"]).iloc[0]
+    assert (alone["n_self"], alone["n_pairs"]) == (1, 0)
+    assert "both need one" in alone["reason"]
     result = stack("abc")
     empty = result.select(np.zeros(80, dtype=np.bool_))
-    for contrast in contrasts_of(empty, types_of(result)):
-        assert not contrast.plain.is_defined
-        assert contrast.plain.n == 0
+    contrasts = contrasts_of(empty, types_of(result))
+    assert contrasts["value"].isna().all()
+    assert (contrasts["n_items"] == 0).all()
 
 
 def test_the_same_generator_gives_the_same_intervals() -> None:
     result = stack()
     first, again = (contrasts_of(result, types_of(result)) for _ in range(2))
-    assert first == again
+    assert first.equals(again)
 
 
 # The verdict
@@ -332,7 +330,7 @@ def test_models_that_do_introspect_are_found_out() -> None:
         contrasts = contrasts_of(result, pairs["match_type"].tolist())
         fit = consistency_by_similarity(pairs)
         outcome = published_test(fit, n_models=8).outcome
-        answers[introspection] = (outcome, contrasts[0].at_equal_similarity.low > 0)
+        answers[introspection] = (outcome, contrasts["low"][1] > 0)
     assert answers == {0.0: ("no self-advantage", False), 1.5: ("self-advantage", True)}
 
 

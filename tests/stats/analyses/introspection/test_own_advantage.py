@@ -19,11 +19,11 @@ from pairbank.stats.analyses.introspection.beyond_relatives import OwnAdvantage,
 from pairbank.stats.analyses.introspection.model_pairs import pair_correlations, words
 from pairbank.stats.analyses.introspection.relatives import (
     Comparison,
-    _Tetrads,
     closest_relatives,
     model_advantages,
     most_similar,
     partial_correlations,
+    tetrads,
 )
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.scored_table.model_features import ModelFeatures, features_in_paper
@@ -98,7 +98,7 @@ def test_the_most_similar_model_is_that_of_the_highest_r_whatever_is_declared() 
 
 def tetrad_advantages(direct: FloatArray, meta: FloatArray, comparisons: Sequence[Comparison]) -> FloatArray:
     """Return the advantage of each comparison of one asked model, from correlations."""
-    return _Tetrads.of(direct, meta, comparisons).values
+    return tetrads(direct, meta, comparisons)[0]
 
 
 @pytest.mark.parametrize("seed", range(5))

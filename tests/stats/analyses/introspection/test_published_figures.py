@@ -68,7 +68,7 @@ def _drawn(frames: list[ScoredFrame]) -> list[Figure]:
     corpora = dict.fromkeys(frame.corpus for frame in frames)
     stacks = [stack_deltas([frame for frame in frames if frame.corpus == corpus]) for corpus in corpora]
     shares = pd.concat([by_model(stack, PUBLISHED) for stack in stacks], ignore_index=True)
-    charts = model_charts(shares, [], dict.fromkeys(corpora, PUBLISHED), {})
+    charts = model_charts(shares, [], PUBLISHED, {})
     return [Figure(name=f"introspection_{x.name}", caption=words().caption(x), draw=x.draw) for x in charts]
 
 
