@@ -351,17 +351,17 @@ def other_owner(signature: Mapping[str, Any], manifest: Mapping[str, Any]) -> st
 
 
 def _findings(table: Scored) -> Iterator[str]:
-    from pairbank.stats.analyses.audit.section import CHECKS, after_correction, run_checks
+    from pairbank.stats.analyses.audit.section import checks_of
     from pairbank.stats.report.frames import scored_frame
 
     frame = scored_frame(without_people(table), for_analyses=True)
     try:
-        results = [finding for finding in after_correction(list(run_checks([frame]))) if finding.outcome == "found"]
+        checks = checks_of([frame])
     except BankError:
         return  # no item has two sides that a method compares
-    for finding in results[:_MOST_NOTES]:
-        of = f" ({finding.method})" if finding.method else ""
-        yield f"audit: {CHECKS[finding.check]}{of}: {finding.said}"
+    for finding in checks[checks["outcome"] == "found"].head(_MOST_NOTES).to_dict("records"):
+        of = f" ({finding['method']})" if finding["method"] else ""
+        yield f"audit: {finding['what']}{of}: {finding['said']}"
 
 
 def _rescored(

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pairbank.arrays import BoolArray, FloatArray
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.api.names import DIRECT, DIRECT_WB, TIE, TRUNCATED
 from pairbank.stats.analyses.form import Words
 from pairbank.stats.estimates.estimate import mean_of_known
-from pairbank.stats.estimates.shares import is_tie, share_of_items, signs
-from pairbank.stats.scored_table.method_scores import MethodScores, choices_of, flagged
+from pairbank.stats.estimates.shares import is_tie, share_of_items
+from pairbank.stats.scored_table.method_scores import Credits, MethodScores, choices_of, credits_of, flagged
 from pairbank.stats.scored_table.scored_table import ScoredTable
-from pairbank.stats.wording import number
 
 LEAST_ITEMS = 20
 """Items below which nothing is said of a method's choices."""
 LEAST_EFFECT = 0.1
 """Biases smaller than this are not told, however sure: of the share of first options, or of accuracy by length."""
 MOST_IDS = 5
+"""Of the items concerned."""
+COLUMNS = (
+    "corpus", "check", "method", "model", "outcome", "said", "n", "n_concerned", "headline", "without", "p", "items",
+)  # fmt: skip
+"""Of a check's row. Method or model are empty where the check is of items. `outcome` is found, clean, inconclusive or
+not checked. `headline` is the accuracy as reported (of a corpus, of a rule that needs no model), `without` the same without
+what was found; NaN where nothing would be left. `p` is of a test, where there is one; `items` are ids of some."""
 CHANCE = 0.5
 CHANCE_MARGIN = 0.05
 """An accuracy that is shown to lie closer to .5 than this is at chance."""
@@ -39,47 +46,39 @@ FEW_VALUES, LEAST_COPIED, LEAST_COPIED_ANSWERS = 10, 5, 30
 so many of the rarer one, for two good models are right on the same items by chance."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """One check of one method of one model on one corpus (or of a corpus), and what came of it."""
-
-    check: str
-    _: KW_ONLY
-    corpus: str
-    method: str = ""
-    """Empty where the check is of items."""
-    model: str = ""
-    outcome: Literal["found", "clean", "inconclusive", "not checked"] = "clean"
-    phrase: str = ""
-    """Macro of the template: what was found, or why nothing could be; it goes on after the model's name."""
-    values: Mapping[str, Any] = field(default_factory=dict)
-    """What the macro reads."""
-    n: int = 0
-    """Items looked at."""
-    n_concerned: int = 0
-    """Items that show the fault."""
-    headline: float = np.nan
-    """The accuracy as it is reported (or, of a corpus, of a rule that needs no model)."""
-    without: float = np.nan
-    """The same without what was found; NaN where nothing would be left."""
-    p: float = np.nan
-    """Of the test behind it, where there is one; corrected later for all tests of the audit."""
-    items: tuple[str, ...] = ()
-    """Some of the items concerned."""
-
-    @property
-    def said(self) -> str:
-        """The phrase in words."""
-        return words().render(self.phrase, self.values) if self.phrase else ""
-
-
 @functools.cache
 def words() -> Words:
     """Return the template, for phrases that are cells of tables too."""
-    return Words(
-        Path(__file__).with_name("audit.md.j2"),
-        {"share": share_text, "listed": listed, "quoted": repr, "least": LEAST_ITEMS},
-    )
+    return Words(Path(__file__).with_name("audit.md.j2"), {"LEAST_ITEMS": LEAST_ITEMS})
+
+
+def result(
+    check: str,
+    corpus: str,
+    *,
+    phrase: str = "",
+    values: Mapping[str, Any] | None = None,
+    which: BoolArray | None = None,
+    ids: pd.Series[str] | None = None,
+    **cells: object,
+) -> dict[str, Any]:
+    """Return what came of one check as a row of `COLUMNS`; without further cells, that nothing was found.
+
+    Args:
+        check: Its name.
+        corpus: Where it looked.
+        phrase: Macro of the template: what was found, or why nothing could be; it goes on after the model's name.
+        values: What the macro reads.
+        which: The rows that show the fault.
+        ids: Of all rows.
+        **cells: The others of `COLUMNS`.
+    """
+    row = dict(zip(COLUMNS, (corpus, check, "", "", "clean", "", 0, 0, np.nan, np.nan, np.nan, ""), strict=True))
+    if phrase:
+        row["said"] = words().render(phrase, values or {})
+    if which is not None and ids is not None:
+        row |= {"n_concerned": int(which.sum()), "items": " ".join(ids.iloc[np.flatnonzero(which)[:MOST_IDS]])}
+    return row | cells
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,36 +92,20 @@ class Audited:
 
     @property
     def layout(self) -> MethodLayout:
-        """The method's."""
         return self.scores.layout
 
-    def result(self, check: str, **cells: Any) -> CheckResult:  # noqa: ANN401 - as CheckResult takes them
-        """Return what came of a check; without further cells, that nothing was found."""
-        place = {"corpus": self.table.corpus, "method": self.layout.method, "model": self.table.model}
-        known: dict[str, Any] = {"check": check, "n": self.n, "headline": self.accuracy} | place | cells
-        return CheckResult(**known)
+    def result(self, check: str, **cells: Any) -> dict[str, Any]:  # noqa: ANN401 - as `result` takes them
+        place = {"method": self.layout.method, "model": self.table.model, "ids": self.table.frame["item_id"]}
+        return result(check, self.table.corpus, **{"n": self.n, "headline": self.accuracy} | place | cells)
 
-    def not_checked(self, check: str, phrase: str, **values: object) -> CheckResult:
+    def not_checked(self, check: str, phrase: str, **values: object) -> dict[str, Any]:
         """Return that a check was not possible, and why."""
         return self.result(check, outcome="not checked", phrase=phrase, values=values)
 
-    def found(
-        self,
-        check: str,
-        values: Mapping[str, Any],
-        *,
-        which: BoolArray | None = None,
-        phrase: str = "",
-        **cells: object,
-    ) -> CheckResult:
+    def found(self, check: str, values: Mapping[str, Any], **cells: object) -> dict[str, Any]:
         """Return what was found of the rows that are marked, or of all."""
-        marked = {"n_concerned": self.n} if which is None else self.marked(which)
-        return self.result(check, **{"outcome": "found", "phrase": phrase or check, "values": values} | marked | cells)
-
-    def marked(self, which: BoolArray) -> dict[str, Any]:
-        """Return as cells of a result how many rows are marked, and the ids of some."""
-        items = self.table.frame["item_id"].iloc[np.flatnonzero(which)[:MOST_IDS]]
-        return {"n_concerned": int(which.sum()), "items": tuple(items)}
+        concerned = {} if "which" in cells else {"n_concerned": self.n}
+        return self.result(check, **{"outcome": "found", "phrase": check, "values": values} | concerned | cells)
 
     def without(self, which: BoolArray) -> float:
         """Return the accuracy without some of the rows; NaN where none would be left."""
@@ -135,9 +118,8 @@ class Audited:
         return choices_of(self.scores)
 
     @cached_property
-    def credit_averaged(self) -> FloatArray:
-        """1 right, 0 wrong, one half a tie of the difference, NaN without one, shape (rows,)."""
-        return (signs(self.scores.delta_nats) + 1) / 2
+    def earned(self) -> Credits:
+        return credits_of(self.scores)
 
     @cached_property
     def credit_by_presentation(self) -> FloatArray | None:
@@ -149,9 +131,8 @@ class Audited:
     @cached_property
     def credit(self) -> FloatArray:
         """Credit of each item by the definition of the method's paper; NaN where there is none, shape (rows,)."""
-        if self.layout.accuracy == "pooled" and self.credit_by_presentation is not None:
-            return mean_of_known(self.credit_by_presentation)
-        return self.credit_averaged
+        pools = self.layout.accuracy == "pooled" and self.earned.pooled is not None
+        return self.earned.pooled if pools else self.earned.averaged
 
     @cached_property
     def scored(self) -> BoolArray:
@@ -200,32 +181,7 @@ def mean_share_p(values: FloatArray, *, about: float) -> float:
     return float(2 * norm.sf(abs(float(deviation.mean())) / np.sqrt(variance / values.size)))
 
 
-def share_text(value: float) -> str:
-    """Return a share with three digits.
-
-    >>> share_text(0.5), share_text(1.0), share_text(float("nan"))
-    ('0.500', '1.000', 'none')
-    """
-    return "none" if np.isnan(value) else number(value, digits=3)
-
-
-def mean_of(values: Iterable[float]) -> float:
-    """Return the mean of the numbers among some values; NaN where there is none."""
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else np.nan
-
-
-def listed(names: Sequence[str], *, most: int = 4) -> str:
-    """Return names in a phrase, of many the first ones.
-
-    >>> listed(["a", "b"]), listed(list("abcdef"))
-    ('`a`, `b`', '`a`, `b`, `c`, `d` and 2 more')
-    """
-    shown = ", ".join(f"`{name}`" for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def answer_checks(method: Audited) -> Iterator[CheckResult]:
+def answer_checks(method: Audited) -> Iterator[dict[str, Any]]:
     """Yield what was found of a method's answers."""
     yield no_answer(method)
     for check in (zero, chance, ties, constant, position):
@@ -235,13 +191,13 @@ def answer_checks(method: Audited) -> Iterator[CheckResult]:
             yield check(method)
 
 
-def no_answer(method: Audited) -> CheckResult:
+def no_answer(method: Audited) -> dict[str, Any]:
     """Items without a score or an answer: an accuracy is of the others, and lower if they count as wrong."""
     missing = ~method.scored & method.asked
     n, n_missing = int(method.asked.sum()), int(missing.sum())
     as_wrong = method.accuracy * method.n / n if method.n else 0.0
     if not n_missing or n_missing < LEAST_MISSING * n:
-        return method.result("no_answer", n=n, without=as_wrong, **method.marked(missing))
+        return method.result("no_answer", n=n, without=as_wrong, which=missing)
     values = {
         "n_missing": n_missing,
         "n": n,
@@ -253,7 +209,7 @@ def no_answer(method: Audited) -> CheckResult:
     return method.found("no_answer", values, which=missing, n=n, without=as_wrong)
 
 
-def zero(method: Audited) -> CheckResult:
+def zero(method: Audited) -> dict[str, Any]:
     """An accuracy of exactly 0, or below chance: unread answers that count as wrong, or reversed labels."""
     credit = method.credit[method.scored]
     two_sided = mean_share_p(credit, about=CHANCE)
@@ -265,7 +221,7 @@ def zero(method: Audited) -> CheckResult:
     return method.found("zero", values, which=method.credit == 0, p=p)
 
 
-def chance(method: Audited) -> CheckResult:
+def chance(method: Audited) -> dict[str, Any]:
     """An accuracy that is shown to be within 0.05 of 0.50; one that may be, or may not, cannot be told."""
     from scipy.stats import norm
 
@@ -282,7 +238,7 @@ def chance(method: Audited) -> CheckResult:
     return method.result("chance", p=p)
 
 
-def ties(method: Audited) -> CheckResult:
+def ties(method: Audited) -> dict[str, Any]:
     """Items on which neither side is preferred: they count one half, nothing, or are left out."""
     delta = method.scores.delta_nats[method.scored & ~np.isnan(method.scores.delta_nats)]
     tied = is_tie(method.scores.delta_nats)
@@ -296,7 +252,7 @@ def ties(method: Audited) -> CheckResult:
     return method.found("ties", values, which=tied, n=delta.size, without=without)
 
 
-def constant(method: Audited) -> CheckResult:
+def constant(method: Audited) -> dict[str, Any]:
     """One same answer to everything: the option shown first, `no`, or one rating."""
     layout = method.layout
     share, values = 0.0, dict[str, Any]()
@@ -319,7 +275,7 @@ def constant(method: Audited) -> CheckResult:
     return method.result("constant") if share < CONSTANT else method.found("constant", values | {"share": share})
 
 
-def position(method: Audited) -> CheckResult:
+def position(method: Audited) -> dict[str, Any]:
     """The option shown first (or yes) is chosen far more or less often than half of the time."""
     credit, layout = method.credit_by_presentation, method.layout
     if method.choices is None:
@@ -333,7 +289,7 @@ def position(method: Audited) -> CheckResult:
     where_first, where_second = (float(np.nanmean(credit[:, which])) for which in (correct_first, ~correct_first))
     p = mean_share_p(by_item[~np.isnan(by_item)], about=CHANCE)
     both = layout.asked == "all" and layout.has_logprobs
-    without = float(np.nanmean(method.credit_averaged)) if both else (where_first + where_second) / 2
+    without = float(np.nanmean(method.earned.averaged)) if both else (where_first + where_second) / 2
     if abs(share - CHANCE) < LEAST_EFFECT:
         return method.result("position", without=without, p=p)
     values: dict[str, Any] = {"share": share, "first": where_first, "second": where_second}
@@ -350,7 +306,7 @@ def _both_orders(method: Audited) -> bool:
     return bool(asked[:, correct_first].any() and asked[:, ~correct_first].any())
 
 
-def constant_scores(method: Audited) -> CheckResult:
+def constant_scores(method: Audited) -> dict[str, Any]:
     """One number again and again, or log-probabilities of 0 (a probability of 1) and above."""
     layout = method.layout
     if layout.has_decisions or layout.readout == "generation":
@@ -373,44 +329,30 @@ def constant_scores(method: Audited) -> CheckResult:
         return method.result("scores")
     which = np.asarray((np.abs(sides - most) <= TIE if is_same else sides >= -TIE).any(axis=1))
     values = {"score": most, "share": share if is_same else impossible, "n": scores.size}
-    found = method.found("scores", values, which=which, phrase="same_score" if is_same else "impossible_score")
-    return replace(found, n_concerned=int((which & method.scored).sum()), without=method.without(which))
+    concerned = {"n_concerned": int((which & method.scored).sum()), "without": method.without(which)}
+    phrase = "same_score" if is_same else "impossible_score"
+    return method.found("scores", values, which=which, phrase=phrase, **concerned)
 
 
-def copies(methods: Sequence[Audited]) -> Iterator[CheckResult]:
+def copies(methods: Sequence[Audited]) -> Iterator[dict[str, Any]]:
     """Yield which models have the scores of another on all items that both have, corpus by corpus, method by method."""
     by_method: dict[tuple[str, str], list[Audited]] = {}
     for method in methods:
         by_method.setdefault((method.table.corpus, method.layout.method), []).append(method)
     for (corpus, name), models in by_method.items():
         if len(models) < 2:
-            yield CheckResult(check="copies", corpus=corpus, method=name, outcome="not checked", phrase="one_model")
+            yield result("copies", corpus, method=name, outcome="not checked", phrase="one_model")
             continue
-        deltas = _side_by_side(models)
+        deltas = pd.DataFrame({x.table.model: pd.Series(x.scores.delta_nats, x.table.item_ids) for x in models})
         copied: dict[str, str] = {}
-        for a, b in itertools.combinations(range(len(models)), 2):
-            if models[b].table.model not in copied and _equal(deltas[a], deltas[b]):
-                copied[models[b].table.model] = models[a].table.model
-        means = {
-            "with_copies": float(np.nanmean([model.accuracy for model in models])),
-            "without_copies": float(
-                np.nanmean([model.accuracy for model in models if model.table.model not in copied])
-            ),
-        }
+        for a, b in itertools.combinations(deltas, 2):
+            if b not in copied and _equal(deltas[a].to_numpy(), deltas[b].to_numpy()):
+                copied[b] = a
+        accuracies = pd.Series({model.table.model: model.accuracy for model in models})
+        means = {"with_copies": accuracies.mean(), "without_copies": accuracies.drop([*copied]).mean()}
         for model in models:
             of = copied.get(model.table.model)
             yield model.found("copies", {"of": of} | means) if of else model.result("copies")
-
-
-def _side_by_side(models: Sequence[Audited]) -> FloatArray:
-    """Return differences of all models on the items of any of them, shape (models, items)."""
-    ids = [np.array(model.table.item_ids, dtype=object) for model in models]
-    union, places = np.unique(np.concatenate(ids), return_inverse=True)
-    result = np.full((len(models), union.size), np.nan)
-    starts = np.cumsum([0, *(len(x) for x in ids)])
-    for nth, model in enumerate(models):
-        result[nth, places[starts[nth] : starts[nth + 1]]] = model.scores.delta_nats
-    return result
 
 
 def _equal(a: FloatArray, b: FloatArray) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -55,7 +54,7 @@ NOT_CHECKED = ("what", "corpus", "method", "outcome", "why", "models")
 )
 def audit(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return the artefacts found in the tables."""
-    checks = _table(after_correction(list(run_checks(tables))))
+    checks = checks_of(tables)
     if (checks["outcome"] == "not checked").all():
         raise BankError("no table has items of two sides and a method that compares them; there is nothing to audit")
     findings, details = findings_of(checks), where(checks, outcome="found").reset_index(drop=True)
@@ -68,14 +67,13 @@ def audit(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         charts=[*_charts(findings)],
         values={
             "n_tables": len(tables),
-            "corpora": answers.listed(list(checks["corpus"].unique()), most=8),
+            "corpora": list(checks["corpus"].unique()),
             "n_checks": len(CHECKS),
             "n_ran": len(ran),
             "n_methods": len(of_models.drop_duplicates()),
             "n_unsure": int((checks["outcome"] == "inconclusive").sum()),
             "skipped": [title for title in CHECKS.values() if title not in ran],
             "clean": [title for title in CHECKS.values() if title in clean],
-            "share": answers.share_text,
             "LEAST_CLUSTERS": LEAST_CLUSTERS,
         },
     )
@@ -95,18 +93,19 @@ def _finding(results: pd.DataFrame, checks: pd.DataFrame) -> dict[str, Any]:
     found = where(results, outcome="found")
     first = found.iloc[int((found["without"] - found["headline"]).abs().fillna(-1.0).to_numpy().argmax())]
     headline, without, of = first["headline"], first["without"], first["model"] or "the corpus"
-    if first["check"] in DROPS and len(results) > 1:
-        headline = answers.mean_of(results["headline"])
-        without = answers.mean_of(results.loc[results["outcome"] != "found", "headline"])
-        of = f"mean over {len(results)} models"
+    by_method = pd.DataFrame()
+    if first["check"] in DROPS:  # which leaves the models no accuracy: how often are they right by their other methods?
+        same = where(checks, check="no_answer", corpus=first["corpus"]).dropna(subset="headline")
+        same = same[same["model"].isin(found["model"]) & (same["method"] != first["method"])]
+        by_method = same.groupby("method", sort=False)["headline"].agg(["min", "max", "size"]).head(3).reset_index()
+        if len(results) > 1:
+            headline, of = results["headline"].mean(), f"mean over {len(results)} models"
+            without = results.loc[results["outcome"] != "found", "headline"].mean()
     models = [model for model in found["model"] if model]
-    text = f"`{first['model']}` {first['said']}" if first["model"] else first["said"]
-    if len(models) > 1:
-        text = f"{len(models)} of {len(results)} models ({answers.listed(models)}). {text}"
     return {
         "what": first["what"],
         "where": f"{first['corpus']}, `{first['method']}`" if first["method"] else first["corpus"],
-        "found": text + _otherwise(found, checks),
+        "found": answers.words().render("found", first, models, len(results), by_method),
         "models": f"{len(models)} of {len(results)}" if models else "",
         "items": found["n_concerned"].sum(),
         "headline": headline,
@@ -114,21 +113,6 @@ def _finding(results: pd.DataFrame, checks: pd.DataFrame) -> dict[str, Any]:
         "effect": without - headline,
         "of": of,
     }
-
-
-def _otherwise(found: pd.DataFrame, checks: pd.DataFrame) -> str:
-    """Return how often the models of a finding are right by their other methods, where it leaves them no accuracy."""
-    first = found.iloc[0]
-    if first["check"] not in DROPS:
-        return ""
-    same = where(checks, check="no_answer", corpus=first["corpus"]).dropna(subset="headline")
-    same = same[same["model"].isin(found["model"]) & (same["method"] != first["method"])]
-    by_method = same.groupby("method", sort=False)["headline"].agg(["min", "max", "size"])
-    return (
-        answers.words().render("otherwise", found["model"].nunique(), by_method.head(3).reset_index())
-        if len(same)
-        else ""
-    )
 
 
 def not_checked_of(checks: pd.DataFrame) -> pd.DataFrame:
@@ -139,8 +123,22 @@ def not_checked_of(checks: pd.DataFrame) -> pd.DataFrame:
     return shown.groupby([*NOT_CHECKED[:-1]], sort=False)["models"].sum().reset_index()
 
 
-def run_checks(tables: Sequence[ScoredFrame]) -> Iterator[answers.CheckResult]:
-    """Yield what every check gives, before the correction for how many tests there are."""
+def checks_of(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
+    """Return what came of every check, one row each, with p corrected by Holm over all tests.
+
+    Findings that do not hold after the correction are withdrawn.
+    """
+    checks = pd.DataFrame(list(_run(tables)), columns=[*answers.COLUMNS])
+    checks.insert(2, "what", checks["check"].map(CHECKS))
+    checks["p"] = corrected(checks["p"]).holm
+    withdrawn, is_chance = (checks["outcome"] == "found") & (checks["p"] >= LEVEL), checks["check"] == "chance"
+    checks.loc[withdrawn, ["outcome", "n_concerned", "items"]] = "clean", 0, ""
+    checks.loc[withdrawn & is_chance, "outcome"] = "inconclusive"
+    checks.loc[withdrawn & ~is_chance, "said"] = ""
+    return checks
+
+
+def _run(tables: Sequence[ScoredFrame]) -> Iterator[dict[str, Any]]:
     for corpus in dict.fromkeys(table.corpus for table in tables):
         of_corpus = [table for table in tables if table.corpus == corpus]
         reads = [read_table(table) for table in of_corpus]
@@ -158,28 +156,6 @@ def run_checks(tables: Sequence[ScoredFrame]) -> Iterator[answers.CheckResult]:
             yield from texts.flagged_items(method)
             yield answers.constant_scores(method)
         yield from answers.copies(flat)
-
-
-def after_correction(results: Sequence[answers.CheckResult]) -> list[answers.CheckResult]:
-    """Return the results with p corrected by Holm over all; findings that do not hold after it are withdrawn."""
-    decided = []
-    for result, p in zip(results, corrected([result.p for result in results]).holm, strict=True):
-        known = result if np.isnan(p) else replace(result, p=float(p))
-        if result.outcome == "found" and p >= LEVEL:
-            unsure = result.check == "chance"
-            known = replace(known, outcome="inconclusive" if unsure else "clean", n_concerned=0, items=())
-            known = known if unsure else replace(known, phrase="")
-        decided.append(known)
-    return decided
-
-
-def _table(results: Sequence[answers.CheckResult]) -> pd.DataFrame:
-    names = [name if name != "phrase" else "said" for name in answers.CheckResult.__slots__ if name != "values"]
-    rows = [{name: getattr(result, name) for name in names} for result in results]
-    frame = pd.DataFrame(rows, columns=names)
-    frame["what"] = [CHECKS[name] for name in frame["check"]]
-    frame["items"] = [" ".join(items) for items in frame["items"]]
-    return frame[["corpus", "check", "what", *(name for name in names if name not in ("corpus", "check"))]]
 
 
 def _charts(findings: pd.DataFrame) -> Iterator[Chart]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,9 +21,8 @@ from pairbank.stats.analyses.audit.answers import (
     LEAST_ITEMS,
     MOST_IDS,
     Audited,
-    CheckResult,
-    mean_of,
     mean_share_p,
+    result,
 )
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, beyond_clusters_p
 from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
@@ -50,11 +49,11 @@ def texts_of(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: frame[name].fillna("") if name in frame.columns else "" for name in TEXTS})
 
 
-def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[CheckResult]:
+def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[dict[str, Any]]:
     """Yield what was found of a corpus's items."""
     if not has_texts(table.frame):
-        result = partial(CheckResult, corpus=table.corpus, outcome="not checked", phrase="no_texts", n=len(table.frame))
-        yield from map(result, ("identical", "repeated", "unseen", "lengths"))
+        for check in ("identical", "repeated", "unseen", "lengths"):
+            yield result(check, table.corpus, outcome="not checked", phrase="no_texts", n=len(table.frame))
         return
     texts = texts_of(table.frame)
     yield identical(table, methods, texts)
@@ -63,7 +62,7 @@ def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[Chec
     yield length_alone(table)
 
 
-def identical(table: ScoredTable, methods: Sequence[Audited], texts: pd.DataFrame) -> CheckResult:
+def identical(table: ScoredTable, methods: Sequence[Audited], texts: pd.DataFrame) -> dict[str, Any]:
     """Pairs whose two sides are the same text, which no model can choose between."""
     same = (texts["target_good"] == texts["target_bad"]) & (texts["context_good"] == texts["context_bad"])
     which = same.to_numpy(dtype=np.bool_) | ~table.is_choice
@@ -72,11 +71,11 @@ def identical(table: ScoredTable, methods: Sequence[Audited], texts: pd.DataFram
     n = int(which.sum())
     with_them = headline * best.n / (best.n + n) if best else np.nan
     values = {"n": n, "headline": headline, "with_them": with_them} | _named(best)
-    result = _of_items("identical", table, (), which, values)
-    return replace(result, headline=with_them, without=headline) if n else result
+    row = _of_items("identical", table, (), which, values)
+    return row | {"headline": with_them, "without": headline} if n else row
 
 
-def flagged_items(method: Audited) -> Iterator[CheckResult]:
+def flagged_items(method: Audited) -> Iterator[dict[str, Any]]:
     """Yield how many scored items a flag of a method names, and the accuracy without them.
 
     Sides of the same tokens are a tie whatever the model knows; it is not asked about what it has no token for.
@@ -92,7 +91,7 @@ def flagged_items(method: Audited) -> Iterator[CheckResult]:
         yield method.found(check, values, which=which, without=without) if which.any() else method.result(check)
 
 
-def repeated(table: ScoredTable, methods: Sequence[Audited], texts: pd.DataFrame) -> CheckResult:
+def repeated(table: ScoredTable, methods: Sequence[Audited], texts: pd.DataFrame) -> dict[str, Any]:
     """Pairs that stand several times, or once each way round, so that one of both cannot be right."""
     good = texts["context_good"] + "\0" + texts["target_good"]
     bad = texts["context_bad"] + "\0" + texts["target_bad"]
@@ -102,7 +101,7 @@ def repeated(table: ScoredTable, methods: Sequence[Audited], texts: pd.DataFrame
     return _of_items("repeated", table, methods, again | turned, values)
 
 
-def unseen(table: ScoredTable, methods: Sequence[Audited], texts: pd.DataFrame) -> CheckResult:
+def unseen(table: ScoredTable, methods: Sequence[Audited], texts: pd.DataFrame) -> dict[str, Any]:
     """Pairs whose sides differ in what a reader does not see, so that scores measure the encoding."""
     good = texts["context_good"] + "\n" + texts["target_good"]
     bad = texts["context_bad"] + "\n" + texts["target_bad"]
@@ -115,27 +114,18 @@ def unseen(table: ScoredTable, methods: Sequence[Audited], texts: pd.DataFrame) 
 
 def _of_items(
     check: str, table: ScoredTable, methods: Sequence[Audited], which: BoolArray, values: dict[str, Any]
-) -> CheckResult:
+) -> dict[str, Any]:
     """Return what was found of some items, and the accuracy that changes most without them."""
     if not which.any():
-        return CheckResult(check=check, corpus=table.corpus, n=len(which))
-    ids = table.frame["item_id"][which]
-    changes = [(method, method.without(method.table.frame["item_id"].isin(ids).to_numpy())) for method in methods]
+        return result(check, table.corpus, n=len(which))
+    ids = table.frame["item_id"]
+    changes = [(x, x.without(x.table.frame["item_id"].isin(ids[which]).to_numpy())) for x in methods]
     known = [(method, without) for method, without in changes if not np.isnan(without)]
     most, without = max(known, key=lambda change: abs(change[0].accuracy - change[1]), default=(None, np.nan))
     headline = most.accuracy if most else np.nan
-    return CheckResult(
-        check=check,
-        corpus=table.corpus,
-        outcome="found",
-        phrase=check,
-        values={"of": len(which), "without": without, "headline": headline} | _named(most) | values,
-        n=len(which),
-        n_concerned=int(which.sum()),
-        headline=headline,
-        without=without,
-        items=tuple(ids[:MOST_IDS]),
-    )
+    effect = {"headline": headline, "without": without}
+    said = {"phrase": check, "values": {"of": len(which)} | effect | _named(most) | values}
+    return result(check, table.corpus, outcome="found", **said, n=len(which), which=which, ids=ids, **effect)
 
 
 def _named(method: Audited | None) -> dict[str, str]:
@@ -152,24 +142,24 @@ def longer(table: ScoredTable) -> FloatArray:
     return direction
 
 
-def length_alone(table: ScoredTable) -> CheckResult:
+def length_alone(table: ScoredTable) -> dict[str, Any]:
     """Taking always the shorter (or the longer) side is right far more often than half of the time."""
     used = table.rows(table.is_choice & table.has_truth)
     direction = longer(used)
     n_differ = int((direction != 0).sum())
-    result = partial(CheckResult, "lengths", corpus=table.corpus, n=direction.size)
+    made = partial(result, "lengths", table.corpus, n=direction.size)
     if n_differ < LEAST_ITEMS:
-        return result(outcome="not checked", phrase="few_lengths", values={"n": n_differ})
+        return made(outcome="not checked", phrase="few_lengths", values={"n": n_differ})
     share = float(((direction + 1) / 2).mean())
     right = max(share, 1 - share)
-    result = partial(result, headline=right, without=0.5, p=_length_p(direction, np.ones_like(direction), used))
+    made = partial(made, headline=right, without=0.5, p=_length_p(direction, np.ones_like(direction), used))
     if right - 0.5 < LEAST_EFFECT:
-        return result()
+        return made()
     values = {"rule": "longer" if share > 0.5 else "shorter", "right": right, "n": direction.size}
-    return result(outcome="found", phrase="lengths", values=values, n_concerned=n_differ)
+    return made(outcome="found", phrase="lengths", values=values, n_concerned=n_differ)
 
 
-def length_choice(method: Audited) -> CheckResult:
+def length_choice(method: Audited) -> dict[str, Any]:
     """A method is right far more often where the better side is the longer (or the shorter) one."""
     if method.n < LEAST_ITEMS:
         return method.not_checked("length_choice", "few_items", n=method.n)
@@ -213,22 +203,22 @@ def prompt_columns(frame: pd.DataFrame) -> list[str]:
     return [str(name) for name in frame.columns if PROMPT.fullmatch(str(name))]
 
 
-def changed_within(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[CheckResult]:
+def changed_within(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[dict[str, Any]]:
     """Yield, for each column of prompts, whether more prompts were asked than the orders of one."""
     columns = prompt_columns(table.frame) if has_texts(table.frame) else []
-    result = partial(CheckResult, "prompts", corpus=table.corpus, model=table.model)
+    made = partial(result, "prompts", table.corpus, model=table.model)
     if not columns:
-        yield result(outcome="not checked", phrase="no_prompts", n=len(table.frame))
+        yield made(outcome="not checked", phrase="no_prompts", n=len(table.frame))
     for column in columns:
         template = templates(table.frame, column)
         counts, n = template.value_counts(), int(template.notna().sum())
         if len(counts) <= MOST_TEMPLATES:
-            yield result(n=n)
+            yield made(n=n)
             continue
         rare = ~template.isin(counts.index[:MOST_TEMPLATES]) & template.notna()
         values = {"n": len(counts), "column": column, "first": str(counts.index[0])[:60]}
         changed = _of_items("prompts", table, methods, rare.to_numpy(dtype=np.bool_), values)
-        yield replace(changed, model=table.model, n=n)
+        yield changed | {"model": table.model, "n": n}
 
 
 def templates(frame: pd.DataFrame, column: str) -> pd.Series[str]:
@@ -243,7 +233,7 @@ def templates(frame: pd.DataFrame, column: str) -> pd.Series[str]:
     return pd.Series(results, index=frame.index, dtype="object")
 
 
-def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -> Iterator[CheckResult]:
+def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -> Iterator[dict[str, Any]]:
     """Yield which methods were defined otherwise for some models of a corpus: another prompt under one name."""
     defined: dict[str, dict[str, list[str]]] = {}
     for table in tables:
@@ -254,24 +244,22 @@ def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -
             if isinstance(definition, Mapping) and "sha256" in definition:
                 models.setdefault(str(definition["sha256"]), []).append(table.model)
     for method, models in defined.items():
-        result = partial(CheckResult, "definitions", corpus=tables[0].corpus, method=method)
+        made = partial(result, "definitions", tables[0].corpus, method=method)
         if others := _scored_otherwise(method, tables):
             values: dict[str, Any] = {"direct": DIRECT, "models": others}
-            yield result(outcome="found", phrase="other_strings", values=values)
+            yield made(outcome="found", phrase="other_strings", values=values)
         elif sum(map(len, models.values())) < 2:
-            yield result(outcome="not checked", phrase="one_model_signed" if len(tables) > 1 else "one_model")
+            yield made(outcome="not checked", phrase="one_model_signed" if len(tables) > 1 else "one_model")
         elif len(models) == 1:
-            yield result()
+            yield made()
         else:
-            runs = [x for x in methods if x.layout.method == method]
-            most = max(models.values(), key=len)
-            yield result(
-                outcome="found",
-                phrase="definitions_differ",
-                values={"definitions": models},
-                headline=mean_of([x.accuracy for names in models.values() for x in runs if x.table.model in names]),
-                without=mean_of([x.accuracy for x in runs if x.table.model in most]),
-            )
+            of_method = {x.table.model: x.accuracy for x in methods if x.layout.method == method}
+            accuracies, most = pd.Series(of_method, dtype="float64"), max(models.values(), key=len)
+            means = {
+                "headline": accuracies.reindex(itertools.chain(*models.values())).mean(),
+                "without": accuracies.reindex(most).mean(),
+            }
+            yield made(outcome="found", phrase="definitions_differ", values={"definitions": models}, **means)
 
 
 def _scored_otherwise(method: str, tables: Sequence[ScoredFrame]) -> list[str]:
@@ -288,12 +276,12 @@ def _scored_otherwise(method: str, tables: Sequence[ScoredFrame]) -> list[str]:
     return [model for model, of_model in methods.items() if DIRECT in of_model]
 
 
-def changed_items(tables: Sequence[ScoredTable]) -> CheckResult:
+def changed_items(tables: Sequence[ScoredTable]) -> dict[str, Any]:
     """Items whose text is not the same in the tables of all models."""
-    result = partial(CheckResult, "items", corpus=tables[0].corpus)
+    made = partial(result, "items", tables[0].corpus)
     by_id = [texts_of(table.frame).set_axis(table.frame["item_id"]) for table in tables if has_texts(table.frame)]
     if len(by_id) < 2:
-        return result(outcome="not checked", phrase="one_model_with_texts")
+        return made(outcome="not checked", phrase="one_model_with_texts")
     changed: set[str] = set()
     n_shared = 0
     for texts in by_id[1:]:
@@ -302,8 +290,9 @@ def changed_items(tables: Sequence[ScoredTable]) -> CheckResult:
         differs = (texts.reindex(shared) != by_id[0].reindex(shared)).any(axis=1)
         changed |= {*shared[differs.to_numpy(dtype=np.bool_)]}
     if not n_shared:
-        return result(outcome="not checked", phrase="no_shared_item")
+        return made(outcome="not checked", phrase="no_shared_item")
     if not changed:
-        return result(n=n_shared)
-    found = result(outcome="found", phrase="items", values={"n": len(changed), "of": n_shared}, n=n_shared)
-    return replace(found, n_concerned=len(changed), items=tuple(sorted(changed)[:MOST_IDS]))
+        return made(n=n_shared)
+    concerned = {"n_concerned": len(changed), "items": " ".join(sorted(changed)[:MOST_IDS])}
+    values = {"n": len(changed), "of": n_shared}
+    return made(outcome="found", phrase="items", values=values, n=n_shared, **concerned)

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nulls import Null, Outcome, Table, at_most, own_seed
-from pairbank.stats.analyses.audit.answers import CheckResult
-from pairbank.stats.analyses.audit.section import after_correction, run_checks
+from pairbank.stats.analyses.audit.section import checks_of
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from rated_tables import DIRECT, META, items_frame
 
@@ -81,9 +80,10 @@ def _scores(
     return frame
 
 
-def looked_at(tables: list[ScoredFrame]) -> list[CheckResult]:
-    """What the audit finds, after the correction."""
-    return [one for one in after_correction(list(run_checks(tables))) if one.outcome == "found"]
+def looked_at(tables: list[ScoredFrame]) -> list[Any]:
+    """What the audit finds, after the correction, as rows with attributes."""
+    checks = checks_of(tables)
+    return list(checks[checks["outcome"] == "found"].itertuples())
 
 
 def alarm(seed: int, n_items: int, **how: Any) -> Outcome:  # noqa: ANN401 - of `clean_tables`

@@ -181,7 +181,7 @@ def once(
     """Return whether the verdict says `beyond relatives`, and whether the relatives' interval is above 0."""
     stack, _ = drawn(seed, cell, design=design, privileged=privileged, preference=0.8 if filtered else 0.0)
     if filtered:
-        stack = stack.select(disagreement(stack.direct_nats, stack.meta_nats).keep)
+        stack = stack.select(disagreement(stack.direct_nats, stack.meta_nats)["kept"].to_numpy())
     own = quick_own_advantage(stack, family_size=cell[1])
     return {
         "beyond": own.beyond == "beyond relatives",
