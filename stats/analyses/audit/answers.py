@@ -32,8 +32,8 @@ COLUMNS = (
     "corpus", "check", "method", "model", "outcome", "said", "n", "n_concerned", "headline", "without", "p", "items",
 )  # fmt: skip
 """Of a check's row. Method or model are empty where the check is of items. `outcome` is found, clean, inconclusive or
-not checked. `headline` is the accuracy as reported (of a corpus, of a rule that needs no model), `without` the same without
-what was found; NaN where nothing would be left. `p` is of a test, where there is one; `items` are ids of some."""
+not checked. `headline` is the accuracy as reported (of a corpus, of a rule that needs no model), `without` the same
+without what was found; NaN where nothing would be left. `p` is of a test, where there is one; `items` are some ids."""
 CHANCE = 0.5
 CHANCE_MARGIN = 0.05
 """An accuracy that is shown to lie closer to .5 than this is at chance."""

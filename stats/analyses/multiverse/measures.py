@@ -78,25 +78,20 @@ def readings(table: ScoredTable) -> Iterator[Reading]:
 
 
 def _measured(table: ScoredTable, scores: MethodScores) -> Iterator[Reading]:
-    layout = scores.layout
+    layout, names = scores.layout, {*table.frame.columns}
     yield _reading(layout, {"linking": layout.method}, scores.delta_nats)
     if layout.method != table.reference:
         return
-    others = {layout.method for layout in table.layouts}
-    columns = ScoreColumns(layout.method)
-    sides = [table.side(layout.method, "good"), table.side(layout.method, "bad")]
-    if MEAN_LOGPROB not in others and {columns.good_n, columns.bad_n} <= {*table.frame.columns}:
-        counts = [table.numbers(name) for name in (columns.good_n, columns.bad_n)]
-        yield _reading(layout, {"linking": "direct a token"}, _mean_difference(sides, counts))
-    if {"target_good", "target_bad"} <= {*table.frame.columns} and table.frame["target_bad"].notna().all():
+    columns, counts = ScoreColumns(layout.method), dict[str, list[FloatArray]]()
+    if MEAN_LOGPROB not in {layout.method for layout in table.layouts} and {columns.good_n, columns.bad_n} <= names:
+        counts["direct a token"] = [table.numbers(name) for name in (columns.good_n, columns.bad_n)]
+    if {"target_good", "target_bad"} <= names and table.frame["target_bad"].notna().all():
         texts = [table.frame[name].str.len() for name in ("target_good", "target_bad")]
-        lengths: list[FloatArray] = [np.asarray(text.to_numpy(dtype=np.float64)) for text in texts]
-        yield _reading(layout, {"linking": "direct per character"}, _mean_difference(sides, lengths))
-
-
-def _mean_difference(sides: list[FloatArray], counts: list[FloatArray]) -> FloatArray:
-    good, bad = (np.divide(x, n, out=np.full_like(x, np.nan), where=n > 0) for x, n in zip(sides, counts, strict=True))
-    return np.asarray(good - bad)
+        counts["direct per character"] = [np.asarray(lengths.to_numpy(dtype=np.float64)) for lengths in texts]
+    for linking, of_sides in counts.items():
+        sides = [table.side(layout.method, "good"), table.side(layout.method, "bad")]
+        good, bad = (x / np.where(n > 0, n, np.nan) for x, n in zip(sides, of_sides, strict=True))
+        yield _reading(layout, {"linking": linking}, good - bad)
 
 
 def _prompted(scores: MethodScores) -> Iterator[Reading]:
@@ -106,37 +101,32 @@ def _prompted(scores: MethodScores) -> Iterator[Reading]:
         how["format"] = "chat"
     if name.n_shots:
         how["examples"] = str(name.n_shots)
-    is_biased, parts = credits_of(scores).is_biased, _parts(scores)
+    parts = _parts(scores)
     pools = layout.accuracy == POOLS and bool(parts)
-    first = _reading(layout, how | ({"orders": AVERAGED} if parts else {}), scores.delta_nats)
-    yield replace(first, by_paper=not pools, is_biased=is_biased)
-    for orders, difference, credit in parts:
-        yield Reading(
-            layout=layout,
-            choices=how | {"orders": orders},
-            difference=difference,
-            credit=credit,
-            by_paper=pools and orders == POOLED,
-            is_biased=is_biased,
+    for orders, difference in ({AVERAGED if parts else "": scores.delta_nats} | parts).items():
+        made = _reading(layout, how | ({"orders": orders} if orders else {}), difference)
+        is_credit = orders == POOLED or orders.startswith(ONE_AN_ITEM)  # each answer is right or wrong
+        yield replace(
+            made,
+            credit=(difference + 1) / 2 if is_credit else made.credit,
+            by_paper=orders == POOLED if pools else orders in (AVERAGED, ""),
+            is_biased=credits_of(scores).is_biased,
         )
 
 
-def _parts(scores: MethodScores) -> list[tuple[str, FloatArray, FloatArray]]:
+def _parts(scores: MethodScores) -> dict[str, FloatArray]:
     """Return what else can be read of a method's presentations: all of them one by one, or one order alone."""
     layout, chosen = scores.layout, choices_of(scores)
     if chosen is None or not layout.is_judged or layout.asked == "one" or len(layout.correct) < 2:
-        return []
-    at, correct = np.arange(len(layout.correct)), list(layout.correct)
-    credit = chosen[:, at, correct]
-    results = [(POOLED, 2 * mean_of_known(credit) - 1, mean_of_known(credit))]
+        return {}
+    credit = chosen[:, np.arange(len(layout.correct)), list(layout.correct)]
+    results = {POOLED: 2 * mean_of_known(credit) - 1}
     if layout.kind == "forced_choice":
-        turn = np.arange(len(credit)) % credit.shape[1]
-        for nth in range(credit.shape[1]):
-            one = credit[np.arange(len(credit)), (turn + nth) % credit.shape[1]]
-            results.append((f"{ONE_AN_ITEM} ({'abcdefgh'[nth % 8]})", 2 * one - 1, one))
+        rows, n_orders = np.arange(len(credit)), credit.shape[1]
+        for nth in range(n_orders):
+            results[f"{ONE_AN_ITEM} ({'abcdefgh'[nth % 8]})"] = 2 * credit[rows, (rows + nth) % n_orders] - 1
     elif layout.has_logprobs:
-        yes = scores.logprobs_nats[:, 0, 0] - scores.logprobs_nats[:, 1, 0]
-        results.append((f"P({layout.options[0]}) only", yes, (signs(yes) + 1) / 2))
+        results[f"P({layout.options[0]}) only"] = scores.logprobs_nats[:, 0, 0] - scores.logprobs_nats[:, 1, 0]
     return results
 
 
@@ -223,10 +213,8 @@ def filters_of(used: ScoredTable) -> dict[str, BoolArray]:
         results["people agree"] = np.nan_to_num(people, nan=-1.0) > 0
         results["people are sure"] = size > np.median(size[size >= 0])
     n = len(used.frame)
-    return {
-        name: mask for name, mask in results.items()
-        if name == ALL or LEAST_KEPT <= mask.sum() <= (1 - LEAST_DROPPED) * n
-    }  # fmt: skip
+    is_used = {name: name == ALL or LEAST_KEPT <= x.sum() <= (1 - LEAST_DROPPED) * n for name, x in results.items()}
+    return {name: mask for name, mask in results.items() if is_used[name]}
 
 
 def edit_distances(used: ScoredTable) -> FloatArray:
@@ -246,30 +234,6 @@ def edit_distances(used: ScoredTable) -> FloatArray:
 Scale = Literal["gain", "z"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurveTest:
-    """A whole curve against its null."""
-
-    n_specifications: int
-    n_units: int
-    """Items, or paradigms, whose signs are exchanged."""
-    median: float
-    """Median effect, as distance from the null value."""
-    share: float
-    """Share of specifications that are significant (0.05, two-sided) in the direction of the claim."""
-    mean_z: float
-    """Sum of all z over the root of their number (Stouffer)."""
-    p_median: float
-    p_share: float
-    p_mean_z: float
-    """Two-sided, over the draws."""
-    null_median_low: float
-    null_median_high: float
-    """Middle 95% of the medians of the draws."""
-    detectable: float
-    """The median effect that is found with a power of .8."""
-
-
 def curve_test(
     contributions: FloatArray,
     units: IntArray,
@@ -280,13 +244,17 @@ def curve_test(
     significant: FloatArray,
     rng: np.random.Generator,
     n_draws: int,
-) -> CurveTest:
-    """Test a whole curve.
+) -> dict[str, float]:
+    """Return the test of a whole curve against its null, a row of the table `tests`.
+
+    `median` is a distance from the null value, as `detectable` (power 0.80) and the middle 95% of the draws' medians;
+    `share` is of specifications that are significant (0.05, two-sided) in the direction of the claim; `mean_z` is the
+    sum of all z over the root of their number (Stouffer). p values are two-sided, over the draws.
 
     >>> gains = np.random.default_rng(0).choice([-1.0, 1.0], size=(200, 3), p=[0.3, 0.7])
-    >>> found = curve_test(gains, np.arange(200), scale="gain", n_used=np.full(3, 200.0), observed=gains.sum(axis=0),
-    ...                    significant=np.ones(3), rng=np.random.default_rng(1), n_draws=99)
-    >>> found.p_median, found.p_mean_z
+    >>> test = curve_test(gains, np.arange(200), scale="gain", n_used=np.full(3, 200.0), observed=gains.sum(axis=0),
+    ...                   significant=np.ones(3), rng=np.random.default_rng(1), n_draws=99)
+    >>> test["p_median"], test["p_mean_z"]
     (0.01, 0.01)
     """
     n_units = int(units.max()) + 1 if units.size else 0
@@ -299,26 +267,26 @@ def curve_test(
         by_unit = np.zeros((n_units, contributions.shape[1]))
         np.add.at(by_unit, units, contributions)
     drawn = _drawn_sums(by_unit, rng=rng, n_draws=n_draws)
-    effects, z = _effects(drawn, n_used, scale), drawn / errors
-    median = float(np.median(_effects(observed, n_used, scale)))
+    divisor = n_used if scale == "gain" else 1.0
+    median, null_median = float(np.median(observed / divisor)), np.median(drawn / divisor, axis=1)
     root = np.sqrt(observed.size)
-    mean_z, null_z = float((observed / errors).sum() / root), z.sum(axis=1) / root
+    mean_z, null_z = float((observed / errors).sum() / root), (drawn / errors).sum(axis=1) / root
     up, down = (_beyond(side * drawn, squares, n_used, scale).mean(axis=1) for side in (1, -1))
-    share, null_median = float(significant.mean()), np.median(effects, axis=1)
+    share = float(significant.mean())
     low, high = np.quantile(null_median, [0.025, 0.975])
-    return CurveTest(
-        n_specifications=observed.size,
-        n_units=n_units,
-        median=median,
-        share=share,
-        mean_z=mean_z,
-        p_median=_p(np.abs(null_median) >= abs(median) - 1e-12),
-        p_share=_p(np.maximum(up, down) >= share - 1e-12),
-        p_mean_z=_p(np.abs(null_z) >= abs(mean_z) - 1e-12),
-        null_median_low=float(low),
-        null_median_high=float(high),
-        detectable=float((Z_975 + NormalDist().inv_cdf(0.8)) * null_median.std()),
-    )
+    return {
+        "n_specifications": observed.size,
+        "n_units": n_units,
+        "median": median,
+        "share": share,
+        "mean_z": mean_z,
+        "p_median": _p(np.abs(null_median) >= abs(median) - 1e-12),
+        "p_share": _p(np.maximum(up, down) >= share - 1e-12),
+        "p_mean_z": _p(np.abs(null_z) >= abs(mean_z) - 1e-12),
+        "null_median_low": float(low),
+        "null_median_high": float(high),
+        "detectable": float((Z_975 + NormalDist().inv_cdf(0.8)) * null_median.std()),
+    }
 
 
 def _drawn_sums(contributions: FloatArray, *, rng: np.random.Generator, n_draws: int) -> FloatArray:
@@ -331,10 +299,6 @@ def _drawn_sums(contributions: FloatArray, *, rng: np.random.Generator, n_draws:
     return total
 
 
-def _effects(sums: FloatArray, n_used: FloatArray, scale: Scale) -> FloatArray:
-    return sums / n_used if scale == "gain" else sums
-
-
 def _beyond(sums: FloatArray, squares: FloatArray, n_used: FloatArray, scale: Scale) -> FloatArray:
     """Return where an interval would lie above the null value: of gains the adjusted Wald interval."""
     if scale == "z":
@@ -344,6 +308,5 @@ def _beyond(sums: FloatArray, squares: FloatArray, n_used: FloatArray, scale: Sc
     return (centre > Z_975 * np.sqrt(((squares + 1) / n - centre**2) / n)).astype(np.float64)
 
 
-def _p(as_far: Sequence[bool] | np.ndarray) -> float:
-    result = np.asarray(as_far)
-    return float((1 + result.sum()) / (1 + result.size))
+def _p(as_far: BoolArray) -> float:
+    return float((1 + as_far.sum()) / (1 + as_far.size))

@@ -19,7 +19,6 @@ from pairbank.stats.analyses.multiverse.measures import (
     ASKING,
     LEAST_UNITS,
     Claim,
-    CurveTest,
     claim_of,
     curve_test,
 )
@@ -63,32 +62,19 @@ def multiverse(tables: Sequence[ScoredFrame], context: Context, *, claim: str = 
     found = specifications(parsed, holding)
     curve = curve_of(parsed, found, _paradigms(tables), rng=context.rng, n_draws=context.n_resamples)
     rated = ratings_given(context.ratings) if context.ratings else None
+    y_label = "r with people" if parsed.kind == "people" else "difference in accuracy"
+    draw = partial(specification_curve, curve.table, choices=curve.varying, y_label=y_label, null=parsed.above)
+    n, hidden = curve.table["n"], [name for name in curve.varying if curve.table[name].nunique() > MOST_LEVELS]
     return Result(
         title=f"Robustness to analysis choices: {parsed.in_words}",
         tables={
             "choices": curve.choices,
             "specifications": curve.table,
-            "tests": pd.DataFrame([{"draws": kind} | asdict(test) for kind, test in curve.tests.items()]),
+            "tests": pd.DataFrame([{"draws": kind} | test for kind, test in curve.tests.items()]),
             "variance": pd.DataFrame([*component_rows(holding, rated)], columns=[*COMPONENTS]),
         },
         main_table="choices",
-        charts=[
-            Chart(
-                name="curve",
-                caption="specifications_drawn",
-                draw=partial(
-                    specification_curve,
-                    curve.table,
-                    choices=curve.varying,
-                    y_label="r with people" if parsed.kind == "people" else "difference in accuracy",
-                    null=parsed.above,
-                ),
-                values={
-                    "n": curve.table["n"],
-                    "hidden": [name for name in curve.varying if curve.table[name].nunique() > MOST_LEVELS],
-                },
-            )
-        ],
+        charts=[Chart(name="curve", caption="specifications_drawn", draw=draw, values={"n": n, "hidden": hidden})],
         values={
             "claim": parsed,
             "curve": curve,
@@ -147,11 +133,9 @@ def _rows(corpus: str, of: str, cells: pd.DataFrame, factors: Sequence[str]) -> 
         components = crossed_components(cells["value"].to_numpy(dtype=np.float64), codes)
     except BankError:  # too few cells share a level: raters who each judged other items
         return
-    for part in components:
-        yield {
-            "corpus": corpus, "of": of, "part": part.name, "share": part.share, "low": part.low, "high": part.high,
-            "variance": part.variance, "levels": part.n_levels, "cells": len(cells),
-        }  # fmt: skip
+    for x in components:
+        values = (corpus, of, x.name, x.share, x.low, x.high, x.variance, x.n_levels, len(cells))
+        yield dict(zip(COMPONENTS, values, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -166,8 +150,8 @@ class Curve:
     """Names of the choices that differ between specifications, with their columns in `table`."""
     fixed: dict[str, str]
     """Choices that all specifications share."""
-    tests: dict[str, CurveTest]
-    """By what the draws are: items, and paradigms where there are enough."""
+    tests: dict[str, dict[str, float]]
+    """What `curve_test` returned, by what the draws are: items, and paradigms where there are enough."""
 
 
 def curve_of(

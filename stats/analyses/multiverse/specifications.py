@@ -66,12 +66,8 @@ def held(table: ScoredFrame) -> Held:
     """Return what a table holds."""
     read = read_table(table)
     used = read.rows(read.is_choice & read.has_truth)
-    model = table.signature.get("model", {})
-    known = {
-        "BOS": model.get("bos_policy"),
-        "precision": model.get("dtype"),
-        "prompt format": model.get("prompt_format"),
-    }
+    keys = {"BOS": "bos_policy", "precision": "dtype", "prompt format": "prompt_format"}
+    known = {name: table.signature.get("model", {}).get(key) for name, key in keys.items()}
     return Held(
         corpus=table.corpus,
         model=table.model,
@@ -163,9 +159,8 @@ def influences(x: FloatArray, y: FloatArray, *, ranked: bool) -> FloatArray:
 def _of_methods(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
     for table in tables:
         compared = [reading for reading in table.readings if not reading.is_biased]
-        first = [reading for reading in compared if is_on_side(reading.layout, claim.a)]
-        second = [reading for reading in compared if is_on_side(reading.layout, claim.b)]
-        for a, b in itertools.product(first, second):
+        sides = [[x for x in compared if is_on_side(x.layout, side)] for side in (claim.a, claim.b)]
+        for a, b in itertools.product(*sides):
             if a.layout.method != b.layout.method:
                 yield from _gains(table, table, a, b, _joined(a.choices, b.choices))
 
@@ -185,8 +180,10 @@ def _of_models(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
 def _joined(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, str]:
     """Return the choices of both sides; what both have a choice of is told apart."""
     both = a.keys() & b.keys()
-    return {(f"{name} of A" if name in both else name): value for name, value in a.items()} | {
-        (f"{name} of B" if name in both else name): value for name, value in b.items()
+    return {
+        f"{name} of {side}" if name in both else name: value
+        for side, choices in (("A", a), ("B", b))
+        for name, value in choices.items()
     }
 
 
@@ -197,15 +194,13 @@ def _places(table: Held, other: Held | None = None) -> dict[str, str]:
 
 def _gains(first: Held, other: Held, a: Reading, b: Reading, choices: dict[str, str]) -> Iterator[Specification]:
     """Yield the specifications of two readings: filters and rules for ties."""
-    same = first is other
-    credit = np.column_stack([a.credit, b.credit if same else _onto(first, other, b.credit)])
-    tied = np.column_stack([a.tied, b.tied if same else _onto(first, other, b.tied.astype(np.float64)) == 1])
+    credit = np.column_stack([a.credit, _onto(first, other, b.credit)])
+    tied = np.column_stack([a.tied, _onto(first, other, b.tied.astype(np.float64)) == 1])
     known: BoolArray = np.asarray(~np.isnan(credit).any(axis=1))
     tied &= known[:, np.newaxis]
     is_choice = tied.any(axis=1).sum() >= LEAST_TIES * max(1, known.sum())
-    for (rule, worth), (name, kept) in itertools.product(
-        (TIES if is_choice else {"one half": 0.5}).items(), first.filters.items()
-    ):
+    rules = TIES if is_choice else {"one half": 0.5}
+    for (rule, worth), (name, kept) in itertools.product(rules.items(), first.filters.items()):
         used = known & kept & (~tied.any(axis=1) if worth is None else known)
         if used.sum() < LEAST_ITEMS:
             continue
@@ -224,10 +219,7 @@ def _gains(first: Held, other: Held, a: Reading, b: Reading, choices: dict[str, 
 
 def _onto(first: Held, other: Held, values: FloatArray) -> FloatArray:
     """Return another table's values on the items of the first, NaN where it has none."""
-    result = np.full(first.item_ids.size, np.nan)
-    _, selected, theirs = np.intersect1d(first.item_ids, other.item_ids, assume_unique=True, return_indices=True)
-    result[selected] = values[theirs]
-    return result
+    return pd.Series(values, other.item_ids).reindex(first.item_ids).to_numpy(dtype=np.float64)
 
 
 def layouts_of(tables: Sequence[ScoredFrame]) -> list[MethodLayout]:

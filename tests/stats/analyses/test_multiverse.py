@@ -112,7 +112,7 @@ def test_paradigms_are_the_draws_where_there_are_ten() -> None:
     assert set(curve(multiverse_tables(120, seed=0, n_paradigms=12), n_draws=20).tests) == {"items", "paradigms"}
     few = curve(multiverse_tables(120, seed=0, n_paradigms=5), n_draws=20)
     assert set(few.tests) == {"items"}
-    assert deciding(few).n_units == 120
+    assert deciding(few)["n_units"] == 120
 
 
 def test_the_same_seed_gives_the_same_bytes_and_the_section_is_drawn() -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nulls import Null, Outcome, Table, at_least, at_most, own_seed
 from pairbank.scoring.api.layout import MethodLayout
-from pairbank.stats.analyses.multiverse.measures import ASKING, CurveTest, claim_of
+from pairbank.stats.analyses.multiverse.measures import ASKING, claim_of
 from pairbank.stats.analyses.multiverse.section import Curve, curve_of
 from pairbank.stats.analyses.multiverse.specifications import held, layouts_of, specifications
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -90,7 +90,7 @@ def curve(tables: list[ScoredFrame], claim: str = ASKING, *, n_draws: int = 199,
     return curve_of(requested, result, paradigms, rng=np.random.default_rng(seed), n_draws=n_draws)
 
 
-def deciding(result: Curve) -> CurveTest:
+def deciding(result: Curve) -> dict[str, float]:
     return result.tests.get("paradigms") or result.tests["items"]
 
 
@@ -105,14 +105,14 @@ def claims(
     """Return which statistic is significant at .05, and whether the claim is said to be shown."""
     result = curve(multiverse_tables(n_items, seed=seed, **how), claim, n_draws=n_draws, seed=seed)
     one = deciding(result)
-    significant = one.p_mean_z < 0.05
+    significant = one["p_mean_z"] < 0.05
     return {
-        "median": one.p_median < 0.05,
-        "share": one.p_share < 0.05,
+        "median": one["p_median"] < 0.05,
+        "share": one["p_share"] < 0.05,
         "Stouffer's Z": significant,
-        "shown": significant and one.mean_z > 0,
-        "contrary shown": significant and one.mean_z < 0,
-        "were items the draws": result.tests["items"].p_mean_z < 0.05,
+        "shown": significant and one["mean_z"] > 0,
+        "contrary shown": significant and one["mean_z"] < 0,
+        "were items the draws": result.tests["items"]["p_mean_z"] < 0.05,
     }
 
 
