@@ -10,7 +10,7 @@ import pandas as pd
 
 from pairbank.scoring.api.names import is_string_logprob
 from pairbank.stats.analyses.by_distance import bin_charts
-from pairbank.stats.analyses.form import Chart, equal_steps, groups, records, where
+from pairbank.stats.analyses.form import Chart, charts, equal_steps, groups, where
 from pairbank.stats.figures.charts import areas, distributions, pages, place_text, roc_curves, roc_panels
 from pairbank.stats.figures.scatters import scatter_cells, scatter_panels
 from pairbank.stats.scored_table.scored_table import SummaryRow, is_reference
@@ -61,52 +61,28 @@ def points_of(scored: ScoredStrings, place: SummaryRow) -> pd.DataFrame:
 
 
 def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Iterator[Chart]:
-    """Yield the scatter of the good against the bad strings of each pair (Figure 2a), every model's."""
+    """Yield the scatters of the good against the bad strings of each pair (Figure 2a); of many models as cells."""
     direct = [part for part in points if is_string_logprob(part["method"].iloc[0]) and len(part) > 2]
-    models = list(dict.fromkeys(part["model"].iloc[0] for part in direct))
-    if len(models) > MOST_MODELS:
-        yield from _cells(pd.concat(direct, ignore_index=True), models)
+    drawn = pd.concat(direct or [pd.DataFrame({"model": []})], ignore_index=True)
+    models = list(drawn["model"].unique())
+    if len(models) <= MOST_MODELS:
+        r = where(correlations[is_reference(correlations)], group_by="all").set_index(["model", "corpus"])["value"]
+        parts = [
+            part.frame.assign(panel=f"{corpus}\nr = {number(r[model, corpus])}, n = {part.first['n_pairs']:,}")
+            for part in groups(drawn, "model", "corpus")
+            for model, corpus in [part.key]
+        ]
+        draw = partial(scatter_panels, x="bad", y="good", panel="panel", reference_line="equal", with_n=False)
+        labels = LABELS | {"x_label": "log P of the ungrammatical string, nats"}
+        yield from charts("scatter", pd.concat(parts or [drawn]), "model", name="scatter {model}", draw=draw, **labels)
         return
-    rows = records(where(correlations[is_reference(correlations)], group_by="all"))
-    r = {(row["model"], row["corpus"]): row["value"] for row in rows}
-    for model in models:
-        parts = []
-        for part in direct:
-            if part["model"].iloc[0] == model:
-                corpus, n_pairs = part["corpus"].iloc[0], part["n_pairs"].iloc[0]
-                parts.append(part.assign(panel=f"{corpus}\nr = {number(r[model, corpus])}, n = {n_pairs:,}"))
-        yield Chart(
-            name=f"scatter {model}",
-            caption="scatter",
-            draw=partial(
-                scatter_panels,
-                pd.concat(parts, ignore_index=True),
-                x="bad",
-                y="good",
-                panel="panel",
-                **LABELS | {"x_label": "log P of the ungrammatical string, nats"},
-                reference_line="equal",
-                with_n=False,
-            ),
-            values={"model": model},
-        )
-
-
-def _cells(points: pd.DataFrame, models: Sequence[str]) -> Iterator[Chart]:
-    """Yield the scatters of many models as cells, one row per model and one column per corpus."""
-    points = points.rename(columns={"bad": "x", "good": "y"})
+    points_of_cells = drawn.rename(columns={"bad": "x", "good": "y"})
     for nth, shown in pages(models, MOST_CELL_ROWS):
+        of_models = points_of_cells[points_of_cells["model"].isin(shown)]
         yield Chart(
             name=f"scatter{f' {nth}' if len(shown) < len(models) else ''}",
             caption="scatter_of_many",
-            draw=partial(
-                scatter_cells,
-                points[points["model"].isin(shown)],
-                rows="model",
-                columns="corpus",
-                **LABELS,
-                reference_line="equal",
-            ),
+            draw=partial(scatter_cells, of_models, rows="model", columns="corpus", **LABELS, reference_line="equal"),
             values={"n_models": len(models)},
         )
 
@@ -118,13 +94,8 @@ def _curves(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Chart]:
         models = list(group.frame["model"].unique())
         draw = partial(roc_panels, group.frame, title=place)
         if len(models) == 1:
-            own = records(where(separability, corpus=group.key[0], group=group.key[1], model=models[0]))
-            lines = {
-                str(method.key[0]): (
-                    method.frame["false_positive_rate"].to_numpy(),
-                    method.frame["true_positive_rate"].to_numpy(),
-                )
-                for method in groups(group.frame, "method")
-            }
-            draw = partial(roc_curves, lines, areas={row["method"]: row["value"] for row in own}, title=place)
+            own = where(separability, corpus=group.key[0], group=group.key[1], model=models[0]).set_index("method")
+            rates = ["false_positive_rate", "true_positive_rate"]
+            lines = {str(x.key[0]): tuple(x.frame[rates].to_numpy().T) for x in groups(group.frame, "method")}
+            draw = partial(roc_curves, lines, areas=own["value"].to_dict(), title=place)
         yield Chart(name=f"roc {place}", caption="curves", draw=draw, values={"where": place, "models": models})

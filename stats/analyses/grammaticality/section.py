@@ -162,15 +162,12 @@ def _ends(keys: list[str], binned: pd.DataFrame) -> pd.DataFrame:
 
 def lacking(without: Mapping[tuple[str, str], str], areas: pd.DataFrame) -> Rows:
     """Return which methods of a corpus have no area, and the reason where none of them has."""
-    present = set(zip(areas["corpus"], areas["method"], strict=True))
-    corpora = {corpus for corpus, _ in present}
-    methods: dict[str, list[str]] = defaultdict(list)
-    for corpus, method in without:
-        if (corpus, method) not in present:
-            methods[corpus].append(method)
+    present = {*zip(areas["corpus"], areas["method"], strict=True)}
+    absent = pd.DataFrame([key for key in without if key not in present], columns=["corpus", "method"])
+    known = {*areas["corpus"]}
     return [
-        {"corpus": corpus, "methods": names, "reason": "" if corpus in corpora else without[corpus, names[0]]}
-        for corpus, names in methods.items()
+        {"corpus": corpus, "methods": [*names], "reason": "" if corpus in known else without[corpus, names.iloc[0]]}
+        for corpus, names in absent.groupby("corpus", sort=False)["method"]
     ]
 
 
@@ -239,11 +236,8 @@ def histogram(strings: Strings, place: dict[str, Any]) -> pd.DataFrame:
     both = np.concatenate([strings.good, strings.bad])
     low, high = np.quantile(both, (0.001, 0.999))
     edges = np.linspace(low, high if high > low else low + 1, N_BARS + 1)
-    counted = {
-        f"n_{name}": np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0]
-        for name, scores in (("good", strings.good), ("bad", strings.bad))
-    }
-    return pd.DataFrame({**place, "low": edges[:-1], "high": edges[1:], **counted})
+    good, bad = (np.histogram(x.clip(edges[0], edges[-1]), edges)[0] for x in (strings.good, strings.bad))
+    return pd.DataFrame({**place, "low": edges[:-1], "high": edges[1:], "n_good": good, "n_bad": bad})
 
 
 def unigram_logprobs(texts: Sequence[str]) -> FloatArray:
@@ -263,9 +257,8 @@ def unigram_logprobs(texts: Sequence[str]) -> FloatArray:
 def null_of(table: ScoredTable) -> ScoredStrings | None:
     """Return the pairs of whole strings of a corpus by word counts alone; None of too few."""
     used = table.rows(table.has_value("task", *STRING_TASKS)).choices
-    if not {"target_good", "target_bad"} <= {*used.frame.columns}:
-        return None
-    kept = used.rows((used.frame["target_good"].notna() & used.frame["target_bad"].notna()).to_numpy(dtype=np.bool_))
+    texts = used.frame.reindex(columns=["target_good", "target_bad"])
+    kept = used.rows(texts.notna().all(axis=1).to_numpy(dtype=np.bool_))
     n = len(kept.frame)
     if n < LEAST_RATED:
         return None
@@ -378,13 +371,10 @@ class _Made:
         return float((counts >= counts[0]).mean())
 
     def _add_distances(self, scored: ScoredStrings, place: SummaryRow) -> None:
-        frame = scored.pairs.frame
-        paradigm = frame.get("paradigm", pd.Series(pd.NA, index=frame.index))
-        delta = scored.good - scored.bad
+        delta, named = scored.good - scored.bad, scored.pairs.frame.reindex(columns=["item_id", "paradigm"])
         for metric, x, y in (("pearson_sides", scored.good, scored.bad), ("pearson_human", delta, scored.human_delta)):
             for column in DISTANCES:
-                rows = {"item_id": frame["item_id"], "paradigm": paradigm, "distance": scored.pairs.numbers(column)}
-                pairs = pd.DataFrame(rows | {"model": place.model, "x": x, "y": y})
+                pairs = named.assign(distance=scored.pairs.numbers(column), model=place.model, x=x, y=y)
                 self.by_distance[metric, column, place.corpus].append(pairs.dropna(subset=["distance", "x", "y"]))
 
     def add_pools(self) -> None:
@@ -397,8 +387,7 @@ class _Made:
                 self._add_curve(strings, place, is_whole=True)
 
     def _add_curve(self, strings: Strings, place: SummaryRow, *, is_whole: bool) -> None:
-        names = {"model": place.model, "corpus": place.corpus}
-        curve = roc_curve(strings)
+        names, curve = {"model": place.model, "corpus": place.corpus}, roc_curve(strings)
         rates = {name: getattr(curve, name) for name in ("false_positive_rate", "true_positive_rate")}
         self.curves.append(pd.DataFrame(names | {"subset": place.group, "method": place.method} | rates))
         if is_whole:

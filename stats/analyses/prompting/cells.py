@@ -7,9 +7,13 @@ Internal consistency is Pearson's r with `direct`, of log P or of differences, a
 
 from __future__ import annotations
 
+import functools
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -125,11 +129,8 @@ def names_of(label: str, method: str, *, kind: str, items: str) -> tuple[str, st
 
 def comparisons(asked: Sequence[Question]) -> pd.DataFrame:
     """Return every question on each corpus, and on the items of all corpora of its task where there are several."""
-    groups: dict[tuple[str, ...], list[Question]] = {}
-    for question in asked:
-        groups.setdefault((question.task, question.model, question.prompt, question.measure), []).append(question)
     rows: list[dict[str, Any]] = []
-    for parts in groups.values():
+    for parts in _grouped(asked, "task", "model", "prompt", "measure").values():
         of_parts = []
         for part in parts:
             r = pearson(part.direct_nats, part.asked_nats, clusters=part.paradigms)
@@ -142,6 +143,13 @@ def comparisons(asked: Sequence[Question]) -> pd.DataFrame:
     return result.sort_values("task", key=lambda names: names.map(tasks.index), kind="stable").reset_index(drop=True)
 
 
+def _grouped(asked: Sequence[Question], *names: str) -> dict[tuple[str, ...], list[Question]]:
+    groups = defaultdict(list)
+    for question in asked:
+        groups[attrgetter(*names)(question)].append(question)
+    return groups
+
+
 def whole(comparisons: pd.DataFrame) -> pd.DataFrame:
     """Return one row a model, task and prompt: that of all corpora, or of the one corpus."""
     keys = ["model", "task", "prompt"]
@@ -152,21 +160,18 @@ def whole(comparisons: pd.DataFrame) -> pd.DataFrame:
 
 def over_wordings(asked: Sequence[Question]) -> Iterator[dict[str, Any]]:
     """Yield how well each model does when asked in any wording, of which three or more are draws."""
-    groups: dict[tuple[str, str, str, str], list[Question]] = {}
-    for question in asked:
-        groups.setdefault((question.task, question.model, question.corpus, question.measure), []).append(question)
-    for key, questions in groups.items():
+    names = ("task", "model", "corpus", "measure")
+    for key, questions in _grouped(asked, *names).items():
         if len(questions) < LEAST_WORDINGS:
             continue
-        shared = pd.Index(questions[0].items)
-        for question in questions[1:]:
-            shared = shared.intersection(pd.Index(question.items), sort=False)
-        at = [pd.Index(question.items).get_indexer(shared) for question in questions]
+        items = [pd.Index(question.items) for question in questions]
+        shared = functools.reduce(partial(pd.Index.intersection, sort=False), items)
+        at = [of_question.get_indexer(shared) for of_question in items]
         values = np.stack([q.asked.mean(axis=1)[rows] for q, rows in zip(questions, at, strict=True)])
         direct, paradigms = questions[0].direct[at[0]], questions[0].paradigms[at[0]]
         asking = mean_over_wordings(values, clusters=paradigms)
         difference = mean_over_wordings(values - direct, clusters=paradigms)
-        row: dict[str, Any] = dict(zip(("task", "model", "corpus", "measure"), key, strict=True))
+        row: dict[str, Any] = dict(zip(names, key, strict=True))
         row |= cells(asking, "asked") | cells(difference, "difference")
         counts = {"n_wordings": len(questions), "n": len(shared), "n_of_any": max(map(len, at))}
         yield row | counts | {"reason": difference.reason}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, charts, groups, records, where
+from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, charts, groups, where
 from pairbank.stats.analyses.prompting.cells import (
     ACCURACY,
     LOG_P,
@@ -28,7 +28,7 @@ from pairbank.stats.figures.charts import curve_panels
 from pairbank.stats.figures.models import bars, matrices
 from pairbank.stats.figures.scatters import scatter_grid
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.model_features import by_size, find_features
+from pairbank.stats.scored_table.model_features import by_size, declared_of
 from pairbank.stats.wording import MISSING, number, span
 
 if TYPE_CHECKING:
@@ -59,17 +59,13 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
     if not asked:
         return Result()
     cells = comparisons(asked)
-    features = {}
-    for table in tables:
-        model_id = str(table.signature.get("model", {}).get("model_id", ""))
-        known = find_features(table.model, model_id=model_id, corpus=table.corpus, given=context.features)
-        features[table.model] = known
-    models = by_size(list(dict.fromkeys(question.model for question in asked)), features)
+    models = by_size([*dict.fromkeys(question.model for question in asked)], declared_of(tables, context.features))
     result = whole(cells)
     one, both = (where(result, task=task).groupby("model", sort=False)["asked"].mean() for task in (JUDGED, COMPARED))
     means = mean_consistency(result)
     brier, reliability = map(pd.DataFrame, calibration(asked))
     made = {"consistency": first_table(result, models), "mean_consistency": means, "comparisons": cells}
+    of_corpora = cells[cells["corpus"] != POOLED].assign(panel=lambda rows: rows["task"] + ": " + rows["corpus"])
     return Result(
         tables=made | {"wordings": pd.DataFrame(over_wordings(asked)), "brier": brier, "reliability": reliability},
         main_chart="consistency",
@@ -77,13 +73,8 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
             *_consistency(result, means, models),
             _bars("performance", result, "task", models),
             *(
-                _bars(
-                    f"corpora {task.key[0]}",
-                    task.frame.assign(panel=task.frame["task"] + ": " + task.frame["corpus"]),
-                    "panel",
-                    models,
-                )
-                for task in groups(cells[cells["corpus"] != POOLED], "task")
+                _bars(f"corpora {task.key[0]}", task.frame, "panel", models)
+                for task in groups(of_corpora, "task")
                 if task.frame["corpus"].nunique() > 1
             ),
             *_scatters(asked, models),
@@ -186,22 +177,16 @@ def _consistency(result: pd.DataFrame, means: pd.DataFrame, models: Sequence[str
     if result["r"].isna().all():
         return
     panels = {model: _matrix(where(result, model=model), "r", like=result) for model in models}
-    n_columns = 2 if len(models) < 3 else 3 if len(models) <= 6 else 4
-    yield Chart(
-        name="consistency",
-        caption="consistency_by_model",
-        draw=partial(matrices, panels, value_label="Pearson r", limits=(-1, 1), n_columns=n_columns),
-        values={"n": result["n"], "undefined": any(panel.isna().any(axis=None) for panel in panels.values())},
-    )
+    draw = partial(matrices, value_label="Pearson r", limits=(-1, 1))
+    by_model = partial(draw, panels, n_columns=2 if len(models) < 3 else 3 if len(models) <= 6 else 4)
+    values = {"n": result["n"], "undefined": any(panel.isna().any(axis=None) for panel in panels.values())}
+    yield Chart(name="consistency", caption="consistency_by_model", draw=by_model, values=values)
     if len(models) > 1:
         of_means = {"mean over models": "mean", "lowest model": "min", "highest model": "max"}
         drawn = {name: _matrix(means, column, like=means) for name, column in of_means.items()}
-        yield Chart(
-            name="mean_consistency",
-            caption="consistency_over_models",
-            draw=partial(matrices, drawn, value_label="Pearson r", limits=(-1, 1), n_columns=3),
-            values={"least": means["n_models"].min(), "most": means["n_models"].max()},
-        )
+        over_models = partial(draw, drawn, n_columns=3)
+        values = {"least": means["n_models"].min(), "most": means["n_models"].max()}
+        yield Chart(name="mean_consistency", caption="consistency_over_models", draw=over_models, values=values)
 
 
 def _matrix(rows: pd.DataFrame, values: str, *, like: pd.DataFrame) -> pd.DataFrame:
@@ -211,46 +196,32 @@ def _matrix(rows: pd.DataFrame, values: str, *, like: pd.DataFrame) -> pd.DataFr
 
 
 def _bars(name: str, rows: pd.DataFrame, panel: str, models: Sequence[str]) -> Chart:
-    headings = {str(group.key[0]): group for group in groups(rows, panel)}
-    measures = {heading: group.first["measure"] for heading, group in headings.items()}
-    return Chart(
-        name=name,
-        caption="performance",
-        draw=partial(
-            bars,
-            {heading: _bar_table(group.frame, models) for heading, group in headings.items()},
-            groups="model",
-            series="method",
-            y_labels=measures,
-            chance={heading: CHANCE for heading, measure in measures.items() if measure == ACCURACY},
-        ),
-        values={
-            "n": rows["n"],
-            "measures": set(measures.values()),
-            "task": "" if panel == "task" else rows["task"].iloc[0],
-        },
-    )
+    panels = {str(group.key[0]): _bar_table(group.frame, models) for group in groups(rows, panel)}
+    measures = rows.drop_duplicates(panel).set_index(panel)["measure"].to_dict()
+    chance = {heading: CHANCE for heading, measure in measures.items() if measure == ACCURACY}
+    draw = partial(bars, panels, groups="model", series="method", y_labels=measures, chance=chance)
+    task = "" if panel == "task" else rows["task"].iloc[0]
+    values = {"n": rows["n"], "measures": set(measures.values()), "task": task}
+    return Chart(name=name, caption="performance", draw=draw, values=values)
 
 
 def _bar_table(part: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     """Return bars: `direct` of each model, then each prompt; models in order."""
-    bars_of = Rows()
-    for model in models:
-        rows = records(where(part, model=model))
-        named = [(DIRECT, "direct", row) for row in rows[:1]] + [(row["prompt"], "asked", row) for row in rows]
-        for method, name, row in named:
-            values = {"value": row[name], "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
-            bars_of.append({"model": model, "method": method} | values)
-    return pd.DataFrame(bars_of)
+    named = {"direct": part.drop_duplicates("model").assign(method=DIRECT), "asked": part.assign(method=part["prompt"])}
+    columns = ["model", "method", "value", "low", "high"]
+    made = [
+        rows.rename(columns={name: "value", f"{name}_low": "low", f"{name}_high": "high"})[columns]
+        for name, rows in named.items()
+    ]
+    return pd.concat(made).sort_values("model", key=lambda names: names.map(models.index), kind="stable")
 
 
 def _scatters(asked: Sequence[Question], models: Sequence[str]) -> Iterator[Chart]:
     """Yield every question's answers over probabilities, one panel per model and prompt, a few models per figure."""
     for task in sorted({question.task for question in asked}):
-        of_task = [question for question in asked if question.task == task]
         for nth, start in enumerate(range(0, len(models), MOST_MODELS), 1):
             shown = models[start : start + MOST_MODELS]
-            drawn = [question for model in shown for question in of_task if question.model == model]
+            drawn = [x for model in shown for x in asked if (x.model, x.task) == (model, task)]
             if not drawn:
                 continue
             n, of_words = [len(question.direct_nats) for question in drawn], drawn[0].measure == LOG_P
