@@ -63,18 +63,12 @@ def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
         raise BankError(f"{not_compared(pd.DataFrame(biased))} No method has numbers for both models of a pair".strip())
     table = typed(contrasts, CONTRASTS)
     table["holm"] = corrected(table["p"]).holm
+    drawn = table[table["low"].notna() & (table["method"].nunique() <= MOST_SERIES * 3)]
+    draw = partial(intervals, rows="method", series="measure", x_label="instruct - base", zero=True)
     return Result(
         tables={"contrasts": table, "pairs": typed(of_pairs), "position_bias": typed(biased)},
         columns=FIRST_PAGE,
-        charts=charts(
-            "differences",
-            table[table["low"].notna()],
-            "corpus",
-            name="{corpus}",
-            draw=partial(intervals, rows="method", series="measure", x_label="instruct - base", zero=True),
-        )
-        if table["method"].nunique() <= MOST_SERIES * 3
-        else (),
+        charts=charts("differences", drawn, "corpus", name="{corpus}", draw=draw),
         values={
             "tested": table[table["p"].notna()],
             "differ": table[table["holm"] < SIGNIFICANCE],
@@ -144,8 +138,5 @@ def contrast_of_pairs(
     )
     for nth, pair in enumerate(pairs):
         base, instruct = (float(means[kind][:, nth].mean()) for kind in ("base", "instruct"))
-        yield {
-            **place, "family": pair.family, "generation": pair.generation, "size_billions": pair.size_billions,
-            "base": ", ".join(pair.base), "instruct": ", ".join(pair.instruct), "value_base": base,
-            "value_instruct": instruct, "difference": instruct - base, "n": len(common),
-        }  # fmt: skip
+        row = {**place, **pair._asdict(), "base": ", ".join(pair.base), "instruct": ", ".join(pair.instruct)}
+        yield row | {"value_base": base, "value_instruct": instruct, "difference": instruct - base, "n": len(common)}

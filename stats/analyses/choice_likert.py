@@ -26,7 +26,7 @@ from pairbank.stats.estimates.shares import is_tie, signs
 from pairbank.stats.figures.charts import intervals
 from pairbank.stats.figures.style import INK, SEQUENTIAL, drawing, label, styled
 from pairbank.stats.measures.accuracy import accuracy
-from pairbank.stats.measures.confusion import Confusion, agreement_share, confusion, confusion_kappa, takes_second
+from pairbank.stats.measures.confusion import agreement_share, confusion, confusion_kappa, takes_second
 from pairbank.stats.measures.paired_tests import paired_difference
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
@@ -189,9 +189,10 @@ def human_measures(pairs: ScoredTable) -> Iterator[Measure]:
 
 
 def references(pairs: ScoredTable) -> Iterator[Measure]:
-    """Yield what choices are compared with: the items' design, and people (their CHOICE, else LIKERT)."""
+    """Yield what choices are compared with: the items' design, and people (their CHOICE, else LIKERT) without ties."""
     yield Measure(method=DESIGN, measure=DESIGN, good_minus_bad=np.ones(len(pairs.frame)))
-    yield from itertools.islice(human_measures(pairs), 1)
+    for people in itertools.islice(human_measures(pairs), 1):
+        yield replace(people, good_minus_bad=np.where(is_tie(people.good_minus_bad), np.nan, people.good_minus_bad))
 
 
 def of_the_paper(found: Sequence[Measure]) -> list[Measure]:
@@ -212,17 +213,21 @@ def of_the_paper(found: Sequence[Measure]) -> list[Measure]:
 
 def _add_rows(rows: dict[str, Rows], of_model: Sequence[Measure], pairs: ScoredTable, place: SummaryRow) -> None:
     """Add the choices of each measure beside those of people and of the design, and beside those of other measures."""
-    shown = of_the_paper(of_model)
-    for measure in of_model:
-        rows["accuracy"] += [row | {"in_paper": measure in shown} for row in _against(measure, pairs, place)]
+    shown, told_by = of_the_paper(of_model), list(references(pairs.choices))
+    for measure, reference in itertools.product(of_model, told_by):
+        if measure.method != HUMAN or measure.measure != reference.measure:  # people are not beside themselves
+            named = {"measure": measure.measure, "reading": measure.reading, "told_by": reference.measure}
+            current = replace(place, method=measure.name, versus=reference.method)
+            rows["accuracy"] += _alike(reference, measure, pairs, current, named | {"in_paper": measure in shown})
     for a, b in itertools.combinations(of_model, 2):
-        in_paper = {"in_paper": a in shown and b in shown}
         if a.method != b.method or a.method == HUMAN:
-            rows["consistency"] += [row | in_paper for row in _between(a, b, pairs, place)]
+            named = {"measure": f"{a.measure}-{b.measure}", "reading": "", "told_by": ""}
+            current = replace(place, method=a.name, versus=b.name)
+            rows["consistency"] += _alike(a, b, pairs, current, named | {"in_paper": a in shown and b in shown})
     for a, b in itertools.product(of_model, of_model):
-        in_paper = {"in_paper": a in shown and b in shown}
         if a.measure == LOGPROBS and b.measure != LOGPROBS:
-            rows["differences"] += [row | in_paper for row in _difference(a, b, pairs, place)]
+            in_paper = {"in_paper": a in shown and b in shown}
+            rows["differences"] += [row | in_paper for x in told_by for row in _difference(a, b, x, pairs, place)]
 
 
 def _sides(pairs: ScoredTable) -> FloatArray:
@@ -230,66 +235,43 @@ def _sides(pairs: ScoredTable) -> FloatArray:
     return np.where(pairs.is_first_context == 0, 1.0, -1.0)
 
 
-def _against(measure: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    """Yield accuracy, with ties one half and to the first context, and kappa; people not beside themselves."""
-    for reference in references(pairs.choices):
-        if measure.method == HUMAN and measure.measure == reference.measure:
-            continue
-        right = reference.good_minus_bad
-        kept = ~np.isnan(measure.good_minus_bad + right) & ~is_tie(right)
-        if not kept.any():
-            continue
-        delta, sign, side = measure.good_minus_bad[kept], signs(right[kept]), _sides(pairs.choices)[kept]
-        table = confusion(sign * side > 0, takes_second(delta * side))
-        cells = _cells(table, measure=measure.measure, reading=measure.reading, n_ties=int(np.sum(is_tie(delta))))
-        cells["told_by"] = reference.measure
-        current, n_rows = replace(place, method=measure.name, versus=reference.method), kept.size + pairs.n_identical
-        for metric, estimate in (
-            ("accuracy", accuracy(delta * sign)),
-            (TIES_FIRST, agreement_share(table)),
-            ("kappa", confusion_kappa(table)),
-        ):
-            yield replace(current, metric=metric).row(estimate, n_rows=n_rows) | cells
-
-
-def _between(a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    """Yield how often two measures choose the same context, and kappa."""
+def _alike(
+    a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow, named: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield how often two measures choose the same context, and kappa; beside a reference accuracy, ties one half."""
     kept = ~np.isnan(a.good_minus_bad + b.good_minus_bad)
     if not kept.any():
         return
-    side = _sides(pairs.choices)[kept]
-    x, y = a.good_minus_bad[kept], b.good_minus_bad[kept]
+    x, y, side = a.good_minus_bad[kept], b.good_minus_bad[kept], _sides(pairs.choices)[kept]
     table = confusion(takes_second(x * side), takes_second(y * side))
-    cells = _cells(table, measure=f"{a.measure}-{b.measure}", n_ties=int(np.sum(is_tie(x) | is_tie(y))))
-    current, n_rows = replace(place, method=a.name, versus=b.name), kept.size + pairs.n_identical
-    for metric, estimate in (("consistency", agreement_share(table)), ("kappa", confusion_kappa(table))):
-        yield replace(current, metric=metric).row(estimate, n_rows=n_rows) | cells
+    estimates = {"consistency": agreement_share(table), "kappa": confusion_kappa(table)}
+    if named["told_by"]:
+        estimates = {"accuracy": accuracy(y * signs(x)), TIES_FIRST: estimates["consistency"]} | estimates
+        del estimates["consistency"]
+    cells = named | {"n_ties": int(np.sum(is_tie(x) | is_tie(y)))} | dict(zip(COUNTS, table, strict=True))
+    for metric, estimate in estimates.items():
+        yield replace(place, metric=metric).row(estimate, n_rows=len(pairs.frame)) | cells
 
 
-def _difference(a: Measure, b: Measure, pairs: ScoredTable, place: SummaryRow) -> Iterator[dict[str, Any]]:
-    """Yield how much more often a measure chooses as each reference does than another does."""
-    side = _sides(pairs.choices)
-    for reference in references(pairs.choices):
-        right = reference.good_minus_bad
-        kept = ~np.isnan(a.good_minus_bad + b.good_minus_bad + right) & ~is_tie(right)
-        if not kept.any():
-            continue
-        second = takes_second(right[kept] * side[kept])
-        x, y = (takes_second(measure.good_minus_bad[kept] * side[kept]) == second for measure in (a, b))
-        gain = paired_difference(x.astype(np.float64) - y.astype(np.float64), clusters=pairs.choices.paradigms[kept])
-        current = replace(place, method=a.name, versus=reference.method, metric=DIFFERENCE)
-        yield current.row(gain, n_rows=kept.size + pairs.n_identical) | {
-            "measure": f"{a.measure}-{b.measure}",
-            "reading": b.reading,
-            "told_by": reference.measure,
-            "n_ties": int(np.sum(is_tie(b.good_minus_bad[kept]))),
-            "minus": b.name,
-        }
-
-
-def _cells(table: Confusion, *, measure: str, n_ties: int, reading: str = "") -> dict[str, Any]:
-    counts = dict(zip(COUNTS, table, strict=True))
-    return {"measure": measure, "reading": reading, "told_by": "", "n_ties": n_ties} | counts
+def _difference(
+    a: Measure, b: Measure, reference: Measure, pairs: ScoredTable, place: SummaryRow
+) -> Iterator[dict[str, Any]]:
+    """Yield how much more often a measure chooses as a reference does than another does."""
+    kept = ~np.isnan(a.good_minus_bad + b.good_minus_bad + reference.good_minus_bad)
+    if not kept.any():
+        return
+    side = _sides(pairs.choices)[kept]
+    second, x, y = (takes_second(measure.good_minus_bad[kept] * side) for measure in (reference, a, b))
+    gain = (x == second).astype(np.float64) - (y == second)
+    current = replace(place, method=a.name, versus=reference.method, metric=DIFFERENCE)
+    estimate = paired_difference(gain, clusters=pairs.choices.paradigms[kept])
+    yield current.row(estimate, n_rows=len(pairs.frame)) | {
+        "measure": f"{a.measure}-{b.measure}",
+        "reading": b.reading,
+        "told_by": reference.measure,
+        "n_ties": int(np.sum(is_tie(b.good_minus_bad[kept]))),
+        "minus": b.name,
+    }
 
 
 def confusion_panels(rows: pd.DataFrame) -> Drawing:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from pairbank.arrays import FloatArray
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.form import Result, analysis, cells, charts
+from pairbank.stats.analyses.form import Result, Rows, analysis, cells, charts
 from pairbank.stats.estimates.bootstrap import bootstrap_statistic
 from pairbank.stats.figures.scatters import scatter_panels
 from pairbank.stats.measures.agreement import pearson
@@ -37,9 +37,7 @@ WITHOUT, WITH = "without context", "with the context"
 )
 def context(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return r of each method's scores with people in each context, and the compression of ratings."""
-    correlation: list[dict[str, Any]] = []
-    compression: list[dict[str, Any]] = []
-    points: list[pd.DataFrame] = []
+    correlation, compression, points = Rows(), Rows(), list[pd.DataFrame]()
     for table in tables:
         rated = _rated(table)
         in_context = rated["has_context"].astype("bool")
@@ -59,22 +57,13 @@ def context(tables: Sequence[ScoredFrame], context: Context) -> Result:
                 compression.append(names | cells(slope) | {"n": slope.n, "reason": slope.reason or ""})
                 points.append(both.assign(corpus=table.corpus, condition=condition))
     shown = pd.concat(points) if points else pd.DataFrame({"corpus": []})
+    draw = partial(scatter_panels, x="human_without", y="human", panel="condition", reference_line="equal")
+    labels: dict[str, Any] = {"x_label": "mean rating without context", "y_label": "mean rating in context"}
     return Result(
         tables={"correlation": pd.DataFrame(correlation), "compression": pd.DataFrame(compression)},
         second_table="compression" if compression else "",
-        values={"n_resamples": context.n_resamples, "WITHOUT": WITHOUT, "WITH": WITH},
-        charts=charts(
-            "ratings",
-            shown,
-            "corpus",
-            draw=scatter_panels,
-            x="human_without",
-            y="human",
-            panel="condition",
-            x_label="mean rating without context",
-            y_label="mean rating in context",
-            reference_line="equal",
-        ),
+        values={"n_resamples": context.n_resamples},
+        charts=charts("ratings", shown, "corpus", draw=draw, **labels),
     )
 
 
@@ -87,9 +76,8 @@ def _rated(table: ScoredFrame) -> pd.DataFrame:
     rated = frame[[*SENTENCE, "subset"]].assign(human=frame["human_good"].astype(float))
     rated["n_raters"] = frame["human_n"].astype(float).fillna(1.0) if "human_n" in frame else 1.0
     rated["has_context"] = frame["context_good"].fillna("").str.len() > 0
-    rated = rated.assign(
-        **{scores.layout.method: scores.sentence_score for scores in read.methods if scores.rates.any()}
-    )
+    scored = {scores.layout.method: scores.sentence_score for scores in read.methods if scores.rates.any()}
+    rated = rated.assign(**scored)
     return rated[rated["human"].notna()].drop_duplicates([*SENTENCE, "subset"])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from pairbank.builders.schema.columns import KNOWN_ERROR
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.baselines import with_and_without
-from pairbank.stats.analyses.form import Result, Rows, analysis, charts, groups, where
+from pairbank.stats.analyses.form import Result, Rows, analysis, charts, where
 from pairbank.stats.figures.scatters import scatter
 from pairbank.stats.measures.item_response import (
     LEAST_ITEMS,
@@ -52,23 +53,26 @@ def items(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return difficulty and discrimination of each item, the suspects, and what known faulty items change."""
     known = with_and_without(tables)
     credit, facts, biased = _credits(tables)
-    overview, unfitted = Rows(), Rows()
-    of_items, of_models = list[pd.DataFrame](), list[pd.DataFrame]()
+    unfitted, fitted = Rows(), list[tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]]()
     for (corpus, method), by_model in credit.items():
         place = {"corpus": corpus, "method": method}
         try:
-            row, items_of_method, models_of_method = _fit(place, pd.DataFrame(by_model), facts[corpus])
+            fitted.append(_fit(place, pd.DataFrame(by_model), facts[corpus]))
         except BankError as error:
             unfitted.append(place | {"reason": str(error)})
-            continue
-        overview.append(row)
-        of_items.append(items_of_method)
-        of_models.append(models_of_method)
+    overview, of_items, of_models = zip(*fitted, strict=True) if fitted else ((), (), ())
     if not overview and known.empty:
         reasons = [f"`{fit['method']}` on {fit['corpus']}: {fit['reason']}" for fit in unfitted]
         raise BankError("; ".join(reasons) or "the tables hold no choice between two sides")
     all_items = _joined(of_items)
     drawn = all_items.assign(kind=np.where(all_items["suspect"], SUSPECT, OTHER)) if overview else all_items
+    draw = partial(scatter, x="difficulty", y="discrimination", series="kind", signs=True)
+    labels: dict[str, Any] = {
+        "title": "{corpus}\n{method}",
+        "x_label": "difficulty (log odds of failure at mean ability)",
+        "y_label": "discrimination (log odds per SD of ability)",
+    }
+    in_order = partial(pd.DataFrame.sort_values, by="kind", kind="stable")
     return Result(
         tables={
             "overview": pd.DataFrame(overview).drop(columns="rejected", errors="ignore"),
@@ -78,21 +82,7 @@ def items(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "items": all_items,
             "models": _joined(of_models),
         },
-        charts=charts(
-            "curves",
-            drawn,
-            "corpus",
-            "method",
-            select=lambda rows: rows.sort_values("kind", kind="stable"),
-            draw=scatter,
-            x="difficulty",
-            y="discrimination",
-            title="{corpus}\n{method}",
-            series="kind",
-            signs=True,
-            x_label="difficulty (log odds of failure at mean ability)",
-            y_label="discrimination (log odds per SD of ability)",
-        ),
+        charts=charts("curves", drawn, "corpus", "method", select=in_order, draw=draw, **labels),
         values={
             "fits": [
                 row | {"suspected": list(where(part, suspect=True)["item_id"])}
@@ -123,14 +113,10 @@ def _credits(tables: Sequence[ScoredFrame]) -> tuple[Credits, dict[str, pd.DataF
             elif applies.any():
                 ids = pd.Index(read.item_ids, dtype=object)[applies]
                 credit[table.corpus, scores.layout.method][table.model] = pd.Series(earned.credit[applies], index=ids)
-        current = pd.DataFrame(
-            {
-                **{name: read.frame[name].to_numpy() for name in GROUPS if name in read.frame.columns},
-                KNOWN_ERROR: flagged(read.frame, "flags", KNOWN_ERROR),
-                "human_delta": read.human_delta,
-            },
-            index=pd.Index(read.item_ids, dtype=object),
+        current = read.frame[[name for name in GROUPS if name in read.frame.columns]].assign(
+            **{KNOWN_ERROR: flagged(read.frame, "flags", KNOWN_ERROR), "human_delta": read.human_delta}
         )
+        current.index = pd.Index(read.item_ids, dtype=object)
         facts[table.corpus] = current if table.corpus not in facts else facts[table.corpus].combine_first(current)
     return credit, facts, biased
 
@@ -181,15 +167,14 @@ def _fit(
 
 def _by_group(of_items: pd.DataFrame) -> pd.DataFrame:
     """Return the mean curve of each phenomenon and paradigm: a low one is the group's fault, not its items'."""
-    parts = Rows()
+    cells = {name: (name, "mean") for name in ("difficulty", "discrimination")}
+    sums = {"suspects": ("suspect", "sum"), "known_errors": (KNOWN_ERROR, "sum")}
+    parts = []
     for column in GROUPS:
-        for group in groups(of_items.sort_values(column, kind="stable"), "corpus", "method", column):
-            means = {name: group.frame[name].mean() for name in ("difficulty", "discrimination")}
-            sums = {"suspects": int(group.frame["suspect"].sum()), "known_errors": int(group.frame[KNOWN_ERROR].sum())}
-            corpus, method, name = group.key
-            place = {"corpus": corpus, "method": method, "group_by": column, "group": str(name)}
-            parts.append(place | {"n": len(group.frame)} | means | sums)
-    return pd.DataFrame(parts)
+        named = of_items.assign(group_by=column, group=of_items[column]).dropna(subset=["group"])
+        of_groups = named.groupby(["corpus", "method", "group_by", "group"])
+        parts.append(of_groups.agg(n=("item_id", "size"), **cells, **sums).reset_index().astype({"group": str}))
+    return _joined(parts)
 
 
 def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -144,13 +144,10 @@ def mixed(
             rows["variance"] += [place | {"part": x, "variance": v, "unit": cells.unit} for x, v in fit.variances]
             shares = {name: getattr(fit, name) for name in ("r_squared", "r_squared_with_units", "reason")}
             rows["fit"].append(place | {"n_cells": len(cells.by_outcome[outcome])} | shares)
-        fits.append(
-            {"cells": cells, "n": max(row["n"] for row in effects), "comparisons": comparisons}
-            | {
-                "families": sorted(Counter(of.family for of in features.values()).items()),
-                "n_unknown": cells.by_outcome["delta"]["model"].nunique() - len(features),
-            }
-        )
+        families = sorted(Counter(of.family for of in features.values()).items())
+        n_unknown = cells.by_outcome["delta"]["model"].nunique() - len(features)
+        made = {"cells": cells, "n": max(row["n"] for row in effects), "comparisons": comparisons}
+        fits.append(made | {"families": families, "n_unknown": n_unknown})
     if not rows:
         raise BankError("; ".join(refused))
     effects_table = typed(rows["effects"])
@@ -214,8 +211,9 @@ def _fitted(cells: Cells) -> tuple[dict[str, Fitted], dict[str, str]]:
     What others are compared with is the same for all outcomes: `direct`, and a model with all methods.
     """
     references: dict[str, str] = {}
-    of_first = next((cells.by_outcome[name] for name in ("accuracy", "delta") if len(cells.by_outcome[name])), _NOTHING)
-    if len(of_first):
+    if len(
+        of_first := cells.by_outcome["accuracy"] if len(cells.by_outcome["accuracy"]) else cells.by_outcome["delta"]
+    ):
         methods = of_first.groupby("model")["method"].nunique()
         references["model"] = min(methods.index[methods == methods.max()])
         if reference := reference_of(of_first["method"]):
@@ -243,21 +241,20 @@ def _comparison(effects: pd.DataFrame, cells: Cells) -> dict[str, Any]:
     of_outcome = cells.by_outcome[str(first["outcome"])]
     methods, n_methods = of_outcome.groupby("model")["method"].nunique(), of_outcome["method"].nunique()
     sample = words().render("sample", first["term"], n_methods, len(methods), int((methods > 1).sum()))
-    made |= {"most": most, "difference": difference, "n": len(known), "n_differ": n_differ}
-    made["sample"] = f" {sample}" if sample else ""
-    made["tested"] = bool(known["p_holm"].notna().any())
-    made["compared"] = {
+    tested = bool(known["p_holm"].notna().any())
+    compared = {
         "corpus": cells.corpus,
         "outcome": first["outcome"],
         "compared": words().render("levels", first["term"], len(known)),
         "sample": sample.removeprefix("of ").removeprefix("by "),
-        "differ": str(n_differ) if made["tested"] else "",
+        "differ": str(n_differ) if tested else "",
         "furthest": most["level"],
         "versus": "mean of all" if most["versus"] == "mean" else most["versus"],
         "difference": difference,
         "p_holm": most["p_holm"],
     }
-    return made
+    made |= {"most": most, "difference": difference, "n": len(known), "n_differ": n_differ, "tested": tested}
+    return made | {"sample": f" {sample}" if sample else "", "compared": compared}
 
 
 def _cells(corpus: str, tables: Sequence[ScoredFrame], *, seed: int, max_items: int, logistic: bool) -> Cells:
@@ -321,20 +318,8 @@ def _effects(outcome: str, fitted: Fitted, cells: Cells) -> Iterator[dict[str, A
     for term in dict.fromkeys(effect.term for effect in fitted.effects):
         of_term = [effect for effect in fitted.effects if effect.term == term]
         for effect, holm in zip(of_term, corrected([effect.p for effect in of_term]).holm, strict=True):
-            estimate = effect.estimate
-            yield {
-                "corpus": cells.corpus,
-                "outcome": outcome,
-                "term": term,
-                "level": effect.level,
-                "versus": effect.versus,
-                **cells_of_estimate(estimate),
-                "df": effect.degrees,
-                "p": effect.p,
-                "p_holm": holm,
-                "n": estimate.n,
-                "n_items": cells.n_items,
-                "unit": cells.unit,
-                "ci_method": estimate.method,
-                "reason": estimate.reason,
-            }
+            estimate, unit = effect.estimate, {"n_items": cells.n_items, "unit": cells.unit}
+            place = {"corpus": cells.corpus, "outcome": outcome, "term": term, "level": effect.level}
+            row: dict[str, Any] = place | {"versus": effect.versus} | cells_of_estimate(estimate)
+            row |= {"df": effect.degrees, "p": effect.p, "p_holm": holm, "n": estimate.n} | unit
+            yield row | {"ci_method": estimate.method, "reason": estimate.reason}

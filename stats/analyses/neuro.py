@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,16 +26,10 @@ from pairbank.stats.scored_table.scored_table import SummaryRow
 ALL = "all"
 METRICS = ("f1", "accuracy")
 LAYER_DTYPES = {
-    "model": "string",
-    "corpus": "string",
-    "group_by": "string",
-    "group": "string",
+    **dict.fromkeys(("model", "corpus", "group_by", "group"), "string"),
     "layer": "int64",
     "metric": "string",
-    "value": "float64",
-    "low": "float64",
-    "high": "float64",
-    "fold_sd": "float64",
+    **dict.fromkeys(("value", "low", "high", "fold_sd"), "float64"),
     "n": "int64",
     "control": "bool",
     "ci_method": "string",
@@ -56,16 +51,14 @@ def layer_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield a group's rows in the table of layers: real labels and control task, every metric."""
     names = {name: getattr(current, name) for name in ("model", "corpus", "group_by", "group")}
-    for layer in range(n_layers):
-        for metric in METRICS:
-            for control in (False, True):
-                if isinstance(scores, str):
-                    sd, estimate = np.nan, undefined(scores, n=n_pairs, method="")
-                else:
-                    values = (scores.control if control else scores.real)[metric][layer]
-                    sd, estimate = float(values.std(ddof=1)), fold_mean(values, n=n_pairs)
-                place = {"layer": layer, "metric": metric, "control": control, "fold_sd": sd, "n": n_pairs}
-                yield names | place | cells(estimate) | {"ci_method": estimate.method, "reason": estimate.reason}
+    for layer, metric, control in itertools.product(range(n_layers), METRICS, (False, True)):
+        if isinstance(scores, str):
+            sd, estimate = np.nan, undefined(scores, n=n_pairs, method="")
+        else:
+            values = (scores.control if control else scores.real)[metric][layer]
+            sd, estimate = float(values.std(ddof=1)), fold_mean(values, n=n_pairs)
+        place = {"layer": layer, "metric": metric, "control": control, "fold_sd": sd, "n": n_pairs}
+        yield names | place | cells(estimate) | {"ci_method": estimate.method, "reason": estimate.reason}
 
 
 def summary_rows(

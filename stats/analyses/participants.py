@@ -60,6 +60,7 @@ def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
     means = {model: frame.groupby("rater")["loglik_nats"].mean() for model, frame in frames.items()}
     tuned, declared = Rows(), declared_of(tables, context.features)
     of_pairs = [*contrast_of_pairs({}, means, declared, pd.Series(dtype=object), tuned)]
+    draw = partial(intervals, table, rows="model", series="versus", x_label="nats per response", zero=True)
     is_cut = np.any([frame["n_before"] < frame["trial"] - 1 for frame in frames.values()], axis=0)
     return Result(
         tables={
@@ -69,13 +70,7 @@ def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "pairs": typed(of_pairs),
             "by_participant": typed(by_rater),
         },
-        charts=[
-            Chart(
-                name="gains",
-                caption="gains",
-                draw=partial(intervals, table, rows="model", series="versus", x_label="nats per response", zero=True),
-            )
-        ],
+        charts=[Chart(name="gains", caption="gains", draw=draw)],
         values={
             "baselines": {name: float(values.mean()) for name, values in known.items()},
             "majority": majority_accuracy(rows),

@@ -19,7 +19,7 @@ from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.errors import BankError
 from pairbank.scoring.api.names import PARTICIPANT_COLUMNS
 from pairbank.stats.analyses.base import Context
-from pairbank.stats.analyses.form import Chart, Result, Rows, analysis
+from pairbank.stats.analyses.form import Chart, Result, analysis
 from pairbank.stats.figures.scatters import scatter
 from pairbank.stats.measures.families import crossed_mean
 from pairbank.stats.measures.paired_tests import corrected
@@ -59,6 +59,15 @@ class _Observations:
     words: IntArray
     """Number of the word, shape (n,)."""
     left_out: dict[str, int]
+
+    @property
+    def n_texts(self) -> int:
+        return int(self.texts.max()) + 1
+
+    @property
+    def n_participants(self) -> int:
+        """1 where they are not random."""
+        return int(self.terms.get("participant", np.zeros(1, dtype=int)).max()) + 1
 
     def random(self, slopes: FloatArray | None = None, *, rows: BoolArray | None = None) -> list[Grouping]:
         """Return the random terms, participants with slopes where some are given; of some rows alone on request."""
@@ -110,47 +119,33 @@ def reading(
     )
     base = fit_slopes(data.log_times, data.baseline, data.random(), reml=False)
     held_out = _held_out(data, data.baseline, base)
-    models, effects = Rows(), Rows()
-    for model in data.surprisal:
-        row, of_model = _of_model(model, data, base, held_out)
-        models.append(row)
-        effects += of_model
+    models, effects = zip(*(_of_model(model, data, base, held_out) for model in data.surprisal), strict=True)
     shown = pd.DataFrame(models).sort_values("mean_surprisal", kind="stable", ignore_index=True)
     shown["p_holm"] = corrected(shown["p"]).holm
     left_out = pd.DataFrame([{"reason": why, "n": n} for why, n in data.left_out.items() if n], columns=["reason", "n"])
-    facts = _facts(data) | {"fastest": fastest, "slowest": slowest, "frequency": frequency}
     quality = shown[shown["delta_ll"].notna()]
-    draw = partial(
-        scatter,
-        quality,
-        x="mean_surprisal",
-        y="delta_ll",
-        series="model",
-        x_label="mean surprisal (bits per word)",
-        y_label="Δ log-likelihood per 1,000 words read",
-        zero=True,
-    )
-    return Result(
-        tables={"models": shown, "effects": pd.DataFrame(effects), "left_out": left_out},
-        columns=FIRST_PAGE,
-        values=facts,
-        charts=[Chart(name="quality", caption="quality", values=facts, draw=draw)] if len(quality) else (),
-    )
-
-
-def _facts(data: _Observations) -> dict[str, Any]:
-    """Return what the page says of the data and the models."""
-    return {
+    labels: dict[str, Any] = {
+        "x_label": "mean surprisal (bits per word)",
+        "y_label": "Δ log-likelihood per 1,000 words read",
+    }
+    draw = partial(scatter, quality, x="mean_surprisal", y="delta_ll", series="model", zero=True, **labels)
+    facts = {
         "n": len(data.log_times),
         "n_all": len(data.log_times) + sum(data.left_out.values()),
-        "n_texts": int(data.texts.max()) + 1,
+        "n_texts": data.n_texts,
         "n_words": int(np.unique(data.words).size),
-        "n_participants": int(data.terms.get("participant", np.zeros(1, dtype=int)).max()) + 1,
+        "n_participants": data.n_participants,
         "n_lags": next(iter(data.surprisal.values())).shape[1] - 1,
         "random": list(data.terms),
         "FOLDS": MOST_FOLDS,
         "baseline": data.names[1:],
-    }
+    } | {"fastest": fastest, "slowest": slowest, "frequency": frequency}
+    return Result(
+        tables={"models": shown, "effects": pd.concat(effects, ignore_index=True), "left_out": left_out},
+        columns=FIRST_PAGE,
+        values=facts,
+        charts=[Chart(name="quality", caption="quality", values=facts, draw=draw)] if len(quality) else (),
+    )
 
 
 def _columns(frame: pd.DataFrame, time: str, participant: str, text: str) -> tuple[str, str, str]:
@@ -162,8 +157,8 @@ def _columns(frame: pd.DataFrame, time: str, participant: str, text: str) -> tup
         )
     names = [str(name) for name in frame.columns]
     found = {}
-    stated_and_pattern = {"time": (time, TIME.fullmatch), "participant": (participant, PARTICIPANT_COLUMNS.search)}
-    for what, (stated, pattern) in stated_and_pattern.items():
+    asked = ("time", time, TIME.fullmatch), ("participant", participant, PARTICIPANT_COLUMNS.search)
+    for what, stated, pattern in asked:
         fitting = [stated] if stated else [name for name in names if pattern(name)]
         if stated not in ("", *names) or len(fitting) > 1 or (what == "time" and not fitting):
             raise BankError(
@@ -236,7 +231,7 @@ def _predictors(words: pd.DataFrame, lags: Sequence[str], frequency: str) -> pd.
 
 def _of_model(
     model: str, data: _Observations, base: MixedFit, held_out: FloatArray
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+) -> tuple[dict[str, Any], pd.DataFrame]:
     """Return a model's row, and its fixed effects."""
     from scipy.stats import t
 
@@ -247,35 +242,26 @@ def _of_model(
     sloped = fit_slopes(data.log_times, x, data.random(surprisal - surprisal.mean(axis=0)))
     names = [*data.names, SURPRISAL, *(f"{SURPRISAL}_lag{n}" for n in range(1, surprisal.shape[1]))]
     total = np.r_[np.zeros(len(data.names)), np.ones(surprisal.shape[1])]
-    n_readers = int(data.terms["participant"].max()) + 1 if "participant" in data.terms else 0
-    degrees = n_readers - 1 if n_readers else len(data.log_times) - x.shape[1]
+    degrees = data.n_participants - 1 if "participant" in data.terms else len(data.log_times) - x.shape[1]
     typical = float(np.exp(data.log_times.mean()))
     effect, error = float(total @ sloped.effects), float(np.sqrt(total @ sloped.covariance @ total))
     reach = float(t.isf(ALPHA / 2, degrees)) * error
     first = np.unique(data.words, return_index=True)[1]
+    ms = (typical * x for x in (effect, effect - reach, effect + reach))
     row = {"model": model, "mean_surprisal": float(surprisal[first, 0].mean())} | _gain(gained, data)
-    row |= {
-        "delta_ll_in_sample": (base.deviance - full.deviance) / 2,
-        "effect_ms": typical * effect,
-        "effect_low": typical * (effect - reach),
-        "effect_high": typical * (effect + reach),
-        "effect_log": effect,
-        "df": degrees,
-        "p": float(2 * t.sf(abs(effect) / error, degrees)),
-        "n": len(data.log_times),
-    }
+    row |= {"delta_ll_in_sample": (base.deviance - full.deviance) / 2}
+    row |= dict(zip(("effect_ms", "effect_low", "effect_high"), ms, strict=True))
+    p = float(2 * t.sf(abs(effect) / error, degrees))
+    row |= {"effect_log": effect, "df": degrees, "p": p, "n": len(data.log_times)}
     errors = np.sqrt(np.diag(sloped.covariance))
-    return row, [
-        {"model": model, "term": name, "estimate": value, "standard_error": e, "t": value / e}
-        for name, value, e in zip(names, sloped.effects, errors, strict=True)
-    ]
+    effects = {"model": model, "term": names, "estimate": sloped.effects, "standard_error": errors}
+    return row, pd.DataFrame(effects | {"t": sloped.effects / errors})
 
 
 def _gain(gained: FloatArray, data: _Observations) -> dict[str, Any]:
     """Return Δ log-likelihood per 1,000 observations, with its interval over texts and any participants."""
-    n_texts = int(data.texts.max()) + 1
-    if n_texts < LEAST_TEXTS:
-        reason = f"{n_texts} texts; Δ on held-out texts needs {LEAST_TEXTS}"
+    if data.n_texts < LEAST_TEXTS:
+        reason = f"{data.n_texts} texts; Δ on held-out texts needs {LEAST_TEXTS}"
         return {"delta_ll": np.nan, "low": np.nan, "high": np.nan, "reason": reason}
     participants = data.terms.get("participant")
     over = [data.texts] if participants is None else [data.texts, participants]
@@ -285,11 +271,10 @@ def _gain(gained: FloatArray, data: _Observations) -> dict[str, Any]:
 
 def _held_out(data: _Observations, x: FloatArray, whole: MixedFit) -> FloatArray:
     """Return each observation's log density by the model of the other texts; ratios of variances are the whole's."""
-    n_texts = int(data.texts.max()) + 1
     density = np.zeros(len(data.log_times))
-    if n_texts < LEAST_TEXTS:
+    if data.n_texts < LEAST_TEXTS:
         return density
-    folds = data.texts % min(n_texts, MOST_FOLDS)
+    folds = data.texts % min(data.n_texts, MOST_FOLDS)
     for test in (folds == fold for fold in np.unique(folds)):
         terms = data.random(rows=~test)
         fit = fit_slopes(data.log_times[~test], x[~test], terms, reml=False, factors=whole.factors)

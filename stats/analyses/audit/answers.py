@@ -131,8 +131,8 @@ class Audited:
     @cached_property
     def credit(self) -> FloatArray:
         """Credit of each item by the definition of the method's paper; NaN where there is none, shape (rows,)."""
-        pools = self.layout.accuracy == "pooled" and self.earned.pooled is not None
-        return self.earned.pooled if pools else self.earned.averaged
+        pooled = self.earned.pooled if self.layout.accuracy == "pooled" else None
+        return self.earned.averaged if pooled is None else pooled
 
     @cached_property
     def scored(self) -> BoolArray:
@@ -343,10 +343,11 @@ def copies(methods: Sequence[Audited]) -> Iterator[dict[str, Any]]:
         if len(models) < 2:
             yield result("copies", corpus, method=name, outcome="not checked", phrase="one_model")
             continue
-        deltas = pd.DataFrame({x.table.model: pd.Series(x.scores.delta_nats, x.table.item_ids) for x in models})
+        of_models = [(model.table, model.scores.delta_nats) for model in models]
+        deltas = {table.model: pd.Series(delta, table.item_ids) for table, delta in of_models}
         copied: dict[str, str] = {}
         for a, b in itertools.combinations(deltas, 2):
-            if b not in copied and _equal(deltas[a].to_numpy(), deltas[b].to_numpy()):
+            if b not in copied and _equal(*(x.to_numpy() for x in deltas[a].align(deltas[b]))):
                 copied[b] = a
         accuracies = pd.Series({model.table.model: model.accuracy for model in models})
         means = {"with_copies": accuracies.mean(), "without_copies": accuracies.drop([*copied]).mean()}

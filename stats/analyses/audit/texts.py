@@ -123,8 +123,8 @@ def _of_items(
     known = [(method, without) for method, without in changes if not np.isnan(without)]
     most, without = max(known, key=lambda change: abs(change[0].accuracy - change[1]), default=(None, np.nan))
     headline = most.accuracy if most else np.nan
-    effect = {"headline": headline, "without": without}
-    said = {"phrase": check, "values": {"of": len(which)} | effect | _named(most) | values}
+    effect: dict[str, Any] = {"headline": headline, "without": without}
+    said: dict[str, Any] = {"phrase": check, "values": {"of": len(which)} | effect | _named(most) | values}
     return result(check, table.corpus, outcome="found", **said, n=len(which), which=which, ids=ids, **effect)
 
 
@@ -255,8 +255,8 @@ def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -
         else:
             of_method = {x.table.model: x.accuracy for x in methods if x.layout.method == method}
             accuracies, most = pd.Series(of_method, dtype="float64"), max(models.values(), key=len)
-            means = {
-                "headline": accuracies.reindex(itertools.chain(*models.values())).mean(),
+            means: dict[str, Any] = {
+                "headline": accuracies.reindex([*itertools.chain(*models.values())]).mean(),
                 "without": accuracies.reindex(most).mean(),
             }
             yield made(outcome="found", phrase="definitions_differ", values={"definitions": models}, **means)
@@ -293,6 +293,6 @@ def changed_items(tables: Sequence[ScoredTable]) -> dict[str, Any]:
         return made(outcome="not checked", phrase="no_shared_item")
     if not changed:
         return made(n=n_shared)
-    concerned = {"n_concerned": len(changed), "items": " ".join(sorted(changed)[:MOST_IDS])}
+    concerned: dict[str, Any] = {"n_concerned": len(changed), "items": " ".join(sorted(changed)[:MOST_IDS])}
     values = {"n": len(changed), "of": n_shared}
     return made(outcome="found", phrase="items", values=values, n=n_shared, **concerned)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -73,7 +73,7 @@ def _scatters(points: Sequence[pd.DataFrame], correlations: pd.DataFrame) -> Ite
             for model, corpus in [part.key]
         ]
         draw = partial(scatter_panels, x="bad", y="good", panel="panel", reference_line="equal", with_n=False)
-        labels = LABELS | {"x_label": "log P of the ungrammatical string, nats"}
+        labels: dict[str, Any] = LABELS | {"x_label": "log P of the ungrammatical string, nats"}
         yield from charts("scatter", pd.concat(parts or [drawn]), "model", name="scatter {model}", draw=draw, **labels)
         return
     points_of_cells = drawn.rename(columns={"bad": "x", "good": "y"})
@@ -94,8 +94,10 @@ def _curves(roc: pd.DataFrame, separability: pd.DataFrame) -> Iterator[Chart]:
         models = list(group.frame["model"].unique())
         draw = partial(roc_panels, group.frame, title=place)
         if len(models) == 1:
-            own = where(separability, corpus=group.key[0], group=group.key[1], model=models[0]).set_index("method")
+            own = where(separability, corpus=group.key[0], group=group.key[1], model=models[0])
             rates = ["false_positive_rate", "true_positive_rate"]
-            lines = {str(x.key[0]): tuple(x.frame[rates].to_numpy().T) for x in groups(group.frame, "method")}
-            draw = partial(roc_curves, lines, areas=own["value"].to_dict(), title=place)
+            lines: dict[str, Any] = {
+                str(x.key[0]): tuple(x.frame[rates].to_numpy().T) for x in groups(group.frame, "method")
+            }
+            draw = partial(roc_curves, lines, areas=dict(zip(own["method"], own["value"], strict=True)), title=place)
         yield Chart(name=f"roc {place}", caption="curves", draw=draw, values={"where": place, "models": models})

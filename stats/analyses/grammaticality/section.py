@@ -166,7 +166,11 @@ def lacking(without: Mapping[tuple[str, str], str], areas: pd.DataFrame) -> Rows
     absent = pd.DataFrame([key for key in without if key not in present], columns=["corpus", "method"])
     known = {*areas["corpus"]}
     return [
-        {"corpus": corpus, "methods": [*names], "reason": "" if corpus in known else without[corpus, names.iloc[0]]}
+        {
+            "corpus": corpus,
+            "methods": [*names],
+            "reason": "" if corpus in known else without[str(corpus), names.iloc[0]],
+        }
         for corpus, names in absent.groupby("corpus", sort=False)["method"]
     ]
 

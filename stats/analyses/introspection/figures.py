@@ -161,10 +161,10 @@ def _seed_variants(results: Sequence[Introspection], features: Features) -> Iter
             for result in results
             if set(models) & set(result.models)
         }
-        highest = pd.concat(panels.values()).abs().max(axis=None)
-        if np.isnan(highest):
+        values = pd.concat(panels.values()).abs().to_numpy(dtype=np.float64)
+        if np.isnan(values).all():
             continue
-        limit = max(0.1, float(np.ceil(highest * 10) / 10))
-        names = {"value_label": "Pearson r", "x_label": "B, asked", "y_label": "A, read directly"}
+        limit = max(0.1, float(np.ceil(np.nanmax(values) * 10) / 10))
+        names: dict[str, Any] = {"value_label": "Pearson r", "x_label": "B, asked", "y_label": "A, read directly"}
         draw = partial(matrices, panels, limits=(-limit, limit), **names)
         yield Chart(name=f"seed_variants {family}", caption="seed_variants", draw=draw, values={"family": family})

@@ -47,8 +47,11 @@ def introspection_tables(corpora: Sequence[Corpus]) -> dict[str, pd.DataFrame]:
     """Return the tables of the report by name."""
     results = [result for corpus in corpora for result in corpus.results]
     filtered = [
-        x.filtered.assign(corpus=x.name, item_id=x.stack.item_ids)[[*FILTER]] for x in corpora if x.filtered is not None
+        corpus.filtered.assign(corpus=corpus.name, item_id=corpus.stack.item_ids)[[*FILTER]]
+        for corpus in corpora
+        if corpus.filtered is not None
     ]
+    shares = [by_model(corpus.stack, corpus.declared) for corpus in corpora]
     controls = [corpus.control for corpus in corpora if len(corpus.control)]
     keys = ("family", "generation", "size_billions", "type", "seed")
     models = [
@@ -60,7 +63,7 @@ def introspection_tables(corpora: Sequence[Corpus]) -> dict[str, pd.DataFrame]:
     return {
         "answers": pd.DataFrame([answer_row(result) for result in results]),
         "similarity": similarity_table(results),
-        "models_and_prompts": pd.concat([by_model(x.stack, x.declared) for x in corpora], ignore_index=True),
+        "models_and_prompts": pd.concat(shares, ignore_index=True),
         "input_only": pd.concat(controls, ignore_index=True) if controls else pd.DataFrame(),
         "verdicts": pd.DataFrame([_verdict_row(result) for result in results]).astype({"reason": "string"}),
         "match_types": by_result(results, lambda result: means_by_match_type(result.pairs)),

@@ -219,7 +219,7 @@ def _gains(first: Held, other: Held, a: Reading, b: Reading, choices: dict[str, 
 
 def _onto(first: Held, other: Held, values: FloatArray) -> FloatArray:
     """Return another table's values on the items of the first, NaN where it has none."""
-    return pd.Series(values, other.item_ids).reindex(first.item_ids).to_numpy(dtype=np.float64)
+    return np.asarray(pd.Series(values, other.item_ids).reindex(first.item_ids), dtype=np.float64)
 
 
 def layouts_of(tables: Sequence[ScoredFrame]) -> list[MethodLayout]:

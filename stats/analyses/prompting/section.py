@@ -197,7 +197,7 @@ def _matrix(rows: pd.DataFrame, values: str, *, like: pd.DataFrame) -> pd.DataFr
 
 def _bars(name: str, rows: pd.DataFrame, panel: str, models: Sequence[str]) -> Chart:
     panels = {str(group.key[0]): _bar_table(group.frame, models) for group in groups(rows, panel)}
-    measures = rows.drop_duplicates(panel).set_index(panel)["measure"].to_dict()
+    measures = dict(zip(rows[panel], rows["measure"], strict=True))
     chance = {heading: CHANCE for heading, measure in measures.items() if measure == ACCURACY}
     draw = partial(bars, panels, groups="model", series="method", y_labels=measures, chance=chance)
     task = "" if panel == "task" else rows["task"].iloc[0]
@@ -221,7 +221,9 @@ def _scatters(asked: Sequence[Question], models: Sequence[str]) -> Iterator[Char
     for task in sorted({question.task for question in asked}):
         for nth, start in enumerate(range(0, len(models), MOST_MODELS), 1):
             shown = models[start : start + MOST_MODELS]
-            drawn = [x for model in shown for x in asked if (x.model, x.task) == (model, task)]
+            drawn = [
+                question for model in shown for question in asked if (question.model, question.task) == (model, task)
+            ]
             if not drawn:
                 continue
             n, of_words = [len(question.direct_nats) for question in drawn], drawn[0].measure == LOG_P
