@@ -20,13 +20,7 @@ from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.baselines import with_and_without
 from pairbank.stats.analyses.form import Result, Rows, analysis, charts, where
 from pairbank.stats.figures.scatters import scatter
-from pairbank.stats.measures.item_response import (
-    LEAST_ITEMS,
-    LEAST_MODELS,
-    SIGNIFICANCE,
-    fit_items,
-    negative_items,
-)
+from pairbank.stats.measures.item_response import LEAST_ITEMS, LEAST_MODELS, SIGNIFICANCE, fit_items, negative_items
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, flagged, not_compared
 from pairbank.stats.scored_table.scored_table import read_table
 

@@ -25,13 +25,7 @@ from pairbank.stats.analyses.form import Result, Rows, Words, analysis, charts, 
 from pairbank.stats.analyses.form import cells as cells_of_estimate
 from pairbank.stats.estimates.estimate import without_interval
 from pairbank.stats.figures.charts import intervals
-from pairbank.stats.measures.mixed import (
-    LEAST_MODELS,
-    LEAST_UNITS,
-    Fitted,
-    cells_of,
-    fit_mixed,
-)
+from pairbank.stats.measures.mixed import LEAST_MODELS, LEAST_UNITS, Fitted, cells_of, fit_mixed
 from pairbank.stats.measures.mixed_covariates import NO_EFFECT, fit_covariates
 from pairbank.stats.measures.mixed_logistic import fit_logistic
 from pairbank.stats.measures.paired_tests import corrected

@@ -49,8 +49,7 @@ NOT_CHECKED = ("what", "corpus", "method", "outcome", "why", "models")
 
 
 @analysis(
-    title="Common artefacts in these scores",
-    references=("Holm 1979, Scandinavian Journal of Statistics 6:65-70",),
+    title="Common artefacts in these scores", references=("Holm 1979, Scandinavian Journal of Statistics 6:65-70",)
 )
 def audit(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return the artefacts found in the tables."""

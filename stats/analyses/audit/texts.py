@@ -16,14 +16,7 @@ from pairbank.arrays import BoolArray, FloatArray
 from pairbank.builders.schema.unseen import flags_of
 from pairbank.scoring.api.layout import ScoreColumns
 from pairbank.scoring.api.names import DIRECT, IDENTICAL_TOKENS, UNKNOWN_TOKEN, is_string_logprob
-from pairbank.stats.analyses.audit.answers import (
-    LEAST_EFFECT,
-    LEAST_ITEMS,
-    MOST_IDS,
-    Audited,
-    mean_share_p,
-    result,
-)
+from pairbank.stats.analyses.audit.answers import LEAST_EFFECT, LEAST_ITEMS, MOST_IDS, Audited, mean_share_p, result
 from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, beyond_clusters_p
 from pairbank.stats.scored_table.method_scores import ScoredFrame, flagged
 from pairbank.stats.scored_table.scored_table import ScoredTable

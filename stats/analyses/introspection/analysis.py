@@ -46,9 +46,7 @@ CONTRASTS = (
 
 
 def self_contrasts(
-    pairs: model_pairs.PairCorrelations,
-    resampled: model_pairs.ResampledCorrelations,
-    match_types: Sequence[str],
+    pairs: model_pairs.PairCorrelations, resampled: model_pairs.ResampledCorrelations, match_types: Sequence[str]
 ) -> pd.DataFrame:
     """Return mean r of self minus that of each match type that occurs, and of all other models together.
 

@@ -96,10 +96,7 @@ def trend(pairs: pd.DataFrame) -> tuple[float, float] | None:
 
 
 def model_charts(
-    shares: pd.DataFrame,
-    results: Sequence[Introspection],
-    features: Features,
-    people: Mapping[str, tuple[float, int]],
+    shares: pd.DataFrame, results: Sequence[Introspection], features: Features, people: Mapping[str, tuple[float, int]]
 ) -> Iterator[Chart]:
     """Yield lines over models and matrices of pairs; one model alone makes none of them."""
     models = by_size(list(dict.fromkeys(shares["model"])), features)

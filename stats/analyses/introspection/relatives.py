@@ -26,12 +26,7 @@ from itertools import groupby, product
 import numpy as np
 
 from pairbank.arrays import FloatArray
-from pairbank.stats.analyses.introspection.model_pairs import (
-    PairCorrelations,
-    complete_items,
-    standardised,
-    words,
-)
+from pairbank.stats.analyses.introspection.model_pairs import PairCorrelations, complete_items, standardised, words
 from pairbank.stats.estimates.bootstrap import freedom, shifts_of_mean
 from pairbank.stats.estimates.estimate import Estimate, mean_of_known, undefined, without_interval
 from pairbank.stats.scored_table.model_features import MATCH_TYPES, OTHER, ModelFeatures, match_type

@@ -15,13 +15,7 @@ from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, analysis
-from pairbank.stats.analyses.multiverse.measures import (
-    ASKING,
-    LEAST_UNITS,
-    Claim,
-    claim_of,
-    curve_test,
-)
+from pairbank.stats.analyses.multiverse.measures import ASKING, LEAST_UNITS, Claim, claim_of, curve_test
 from pairbank.stats.analyses.multiverse.specifications import (
     Held,
     Specification,
