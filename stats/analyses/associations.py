@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def _given_others(table: ScoredTable, reads: Sequence[ScoredTable]) -> Iterator[
     given = f"{table.reference} of {len(known)} other models"
     for layout in table.layouts:
         if layout.is_prompted:
-            place = _place(table.model, table.corpus, layout.method, table.reference)
+            place = _place(table, layout.method, table.reference)
             yield from _partial_row(own, table.delta(layout.method), known, place, given, paradigms=table.paradigms)
 
 
@@ -92,13 +93,12 @@ def _given_length(table: ScoredTable, given: Sequence[str]) -> Iterator[dict[str
     if np.isnan(human).all() or not known:
         return
     for layout in table.layouts:
-        place, values = _place(table.model, table.corpus, layout.method, HUMAN), [*known.values()]
-        x, names = table.delta(layout.method), ", ".join(known)
-        yield from _partial_row(x, human, values, place, names, paradigms=table.paradigms)
+        place, x, names = _place(table, layout.method, HUMAN), table.delta(layout.method), ", ".join(known)
+        yield from _partial_row(x, human, [*known.values()], place, names, paradigms=table.paradigms)
 
 
-def _place(model: str, corpus: str, method: str, versus: str, metric: str = "partial_pearson") -> SummaryRow:
-    return SummaryRow(model=model, corpus=corpus, group_by="all", group="", method=method, versus=versus, metric=metric)
+def _place(table: ScoredTable, method: str, versus: str) -> SummaryRow:
+    return SummaryRow(**table.place, method=method, versus=versus, metric="partial_pearson")
 
 
 def _partial_row(
@@ -116,19 +116,16 @@ def _within(corpus: str, reads: Sequence[ScoredTable]) -> Iterator[dict[str, Any
     of_corpus = [table for table in reads if table.corpus == corpus]
     reference = reference_of(name for table in of_corpus for name in table.string_logprobs) or DIRECT
     for method in dict.fromkeys(x.method for table in of_corpus for x in table.layouts if x.is_prompted):
-        parts = []
-        for table in of_corpus:
-            frame = pd.DataFrame({"x": table.delta(reference), "y": table.delta(method), "item": table.item_ids})
-            paradigm = table.frame["paradigm"].to_numpy() if "paradigm" in table.frame.columns else None
-            parts.append(frame.assign(model=table.model, paradigm=paradigm).dropna(subset=["x", "y"]))
-        rows = pd.concat(parts, ignore_index=True)
+        named = [table.frame.reindex(columns=["item_id", "paradigm"]).assign(model=table.model) for table in of_corpus]
+        deltas = [{"x": table.delta(reference), "y": table.delta(method)} for table in of_corpus]
+        parts = [frame.assign(**delta) for frame, delta in zip(named, deltas, strict=True)]
+        rows = pd.concat(parts, ignore_index=True).dropna(subset=["x", "y"])
         if rows["model"].nunique() < 3:
             continue
-        result = within_correlation(
-            rows["x"], rows["y"], rows["model"], rows["item"], clusters=pd.factorize(rows["paradigm"])[0]
-        )
-        place = _place("all models", corpus, method, reference, "pearson_within")
-        yield place.row(result, n_rows=int(rows["item"].nunique()))
+        of = (rows[name] for name in ("x", "y", "model", "item_id"))
+        result = within_correlation(*of, clusters=pd.factorize(rows["paradigm"])[0])
+        place = replace(_place(of_corpus[0], method, reference), model="all models", metric="pearson_within")
+        yield place.row(result, n_rows=int(rows["item_id"].nunique()))
 
 
 def _length(table: ScoredTable) -> FloatArray:
@@ -160,18 +157,8 @@ def _predictors(table: ScoredTable) -> Iterator[dict[str, Any]]:
     n = int(both.sum())
     p_all = p_of_all(human[both], np.column_stack(list(kept.values())))
     p_paradigms = p_over_paradigms(human[both], kept, table.paradigms[both])
-    for predictor in predictors:
-        yield {
-            "model": table.model,
-            "corpus": table.corpus,
-            "predictor": predictor.name,
-            "slope": predictor.slope,
-            "p": predictor.p,
-            "importance": predictor.importance,
-            "share": predictor.importance / r2 if r2 else np.nan,
-            "r2": r2,
-            "r2_adjusted": 1 - (1 - r2) * (n - 1) / (n - len(kept) - 1),
-            "p_all": p_all,
-            "p_paradigms": p_paradigms,
-            "n": n,
-        }
+    of_all = {"r2": r2, "r2_adjusted": 1 - (1 - r2) * (n - 1) / (n - len(kept) - 1)}
+    for x in predictors:
+        row: dict[str, Any] = {"model": table.model, "corpus": table.corpus, "predictor": x.name, "slope": x.slope}
+        row |= {"p": x.p, "importance": x.importance, "share": x.importance / r2 if r2 else np.nan} | of_all
+        yield row | {"p_all": p_all, "p_paradigms": p_paradigms, "n": n}

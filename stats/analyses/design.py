@@ -88,17 +88,9 @@ class Stated:
         inside = np.all([code >= 0 for code in codes], axis=0) & ~is_filler(frame, self.fillers)
         cell = np.ravel_multi_index([np.maximum(code, 0) for code in codes], [*map(len, self.levels.values())])
         label = frame[self.by].astype("string").fillna("").agg(", ".join, axis=1) if self.by else table.corpus
-        return pd.DataFrame(
-            {
-                "row": frame["row"],
-                "item_id": frame["item_id"],
-                "side": frame["side"],
-                "design": label,
-                "item_set": frame[self.item_set].astype("string"),
-                "cell": np.where(inside, cell, -1),
-                "language": frame.get("language", pd.Series("", index=frame.index)),
-            }
-        )
+        item_set, language = frame[self.item_set].astype("string"), frame.get("language", "")
+        made = frame.assign(design=label, item_set=item_set, cell=np.where(inside, cell, -1), language=language)
+        return made[["row", "item_id", "side", "design", "item_set", "cell", "language"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,16 +118,13 @@ class Observed:
         """Return how one design was analysed, its cells and effects, and the same contrasts of raw means."""
         n_cells = len(self.stated.cells)
         contrasts = [*np.eye(n_cells), *(effect.weights for effect in self.stated.effects)]
-        by_set = {
-            name: rows.pivot_table(index="item_set", columns="cell", values=name, aggfunc="mean")
-            .reindex(columns=range(n_cells))
-            .to_numpy(dtype=np.float64)
-            for name in ("value", "raw")
-        }
-        means = np.array([np.nanmean(column) if (~np.isnan(column)).any() else np.nan for column in by_set["raw"].T])
+        of_cells = rows.groupby(["item_set", "cell"])[["value", "raw"]].mean().unstack().sort_index(axis=1)
+        by_set = {name: of_cells[name].reindex(columns=range(n_cells)) for name in ("value", "raw")}
+        means = by_set["raw"].mean().to_numpy(dtype=np.float64)
         raw = [float(weights[weights != 0] @ means[weights != 0]) for weights in contrasts]
         if "rater" not in rows:
-            return "t over item sets", [of_item_sets(by_set["value"], weights) for weights in contrasts], raw
+            values = by_set["value"].to_numpy(dtype=np.float64)
+            return "t over item sets", [of_item_sets(values, weights) for weights in contrasts], raw
         drawn = {"participant": pd.factorize(rows["rater"])[0], "item_set": pd.factorize(rows["item_set"])[0]}
         values, codes = rows["value"].to_numpy(dtype=np.float64), rows["cell"].to_numpy()
         return *of_ratings(values, codes, drawn, contrasts, self.stated.levels), raw
@@ -168,9 +157,9 @@ def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False
     effects["p_holm"] = effects.groupby([*KEYS, "term"])["p"].transform(lambda p: corrected(p).holm)
     highest = effects[effects["order"] == effects.groupby("corpus")["order"].transform("max")]
     over = list(_over_designs(highest))
-    incomplete: dict[str, list[str]] = {one.corpus: [] for one in observed}
+    incomplete: dict[str, list[str]] = {}
     for one in observed:
-        incomplete[one.corpus] += [name for name in one.incomplete if name not in incomplete[one.corpus]]
+        incomplete[one.corpus] = [*dict.fromkeys([*incomplete.get(one.corpus, ()), *one.incomplete])]
     summed = (one.rows for one in observed if one.method == DIRECT and len(one.rows))
     lengths = max((rows.groupby("cell")["n_tokens"].mean() for rows in summed), key=np.ptp, default=pd.Series([0.0]))
     return Result(

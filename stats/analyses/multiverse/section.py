@@ -88,9 +88,10 @@ def _paradigms(tables: Sequence[ScoredFrame]) -> dict[tuple[str, str], str]:
         frame = table.part(["item_id", *PARADIGMS])
         column = next((x for x in PARADIGMS if x in frame.columns and frame[x].notna().any()), None)
         if column is not None:
-            named = frame[frame[column].notna()]
-            keys = [(table.corpus, item) for item in named["item_id"]]
-            results |= dict(zip(keys, map(str, named[column]), strict=True))
+            named = frame.dropna(subset=[column])
+            results |= {
+                (table.corpus, item): str(name) for item, name in zip(named["item_id"], named[column], strict=True)
+            }
     return results
 
 
