@@ -69,8 +69,7 @@ def introspection_charts(results: Sequence[Introspection]) -> Iterator[Chart]:
 
 def scatters_of_corpora(chosen: Sequence[Introspection]) -> Iterator[Chart]:
     """Yield consistency over similarity of several corpora beside each other (figure 4b); nothing for one corpus."""
-    points = {result.corpus: _points(result) for result in chosen}
-    panels = {corpus: part for corpus, part in points.items() if len(part) >= LEAST_PAIRS}
+    panels = {result.corpus: part for result in chosen if len(part := _points(result)) >= LEAST_PAIRS}
     if len(panels) > 1:
         lines = {corpus: line for corpus, part in panels.items() if (line := trend(part)) is not None}
         draw = partial(scatter_grid, panels, lines=lines, **_AXES)
@@ -80,9 +79,8 @@ def scatters_of_corpora(chosen: Sequence[Introspection]) -> Iterator[Chart]:
 
 def _points(result: Introspection) -> pd.DataFrame:
     """Return the pairs that have both r, those with self last, so that they are on top."""
-    order = {kind: nth for nth, kind in enumerate(reversed(MATCH_TYPES))}
     known = result.pairs.dropna(subset=["direct_direct", "meta_direct"])
-    return known.sort_values("match_type", key=lambda kinds: kinds.map(order), kind="stable")
+    return known.sort_values("match_type", key=lambda kinds: -kinds.map(MATCH_TYPES.index), kind="stable")
 
 
 def trend(pairs: pd.DataFrame) -> tuple[float, float] | None:
@@ -132,12 +130,9 @@ def model_charts(
 
 def _panels(rows: pd.DataFrame, models: Sequence[str], value: str) -> dict[str, pd.DataFrame]:
     """Return model, method and value by corpus, the models in order."""
-    order = {model: nth for nth, model in enumerate(models)}
-    rows = rows.sort_values("model", key=lambda names: names.map(order), kind="stable")
-    return {
-        corpus: rows.loc[rows["corpus"] == corpus, ["model", "method", value]].rename(columns={value: "value"})
-        for corpus in dict.fromkeys(map(str, rows.sort_index()["corpus"]))
-    }
+    named = rows[["corpus", "model", "method", value]].rename(columns={value: "value"})
+    in_order = partial(pd.DataFrame.sort_values, by="model", key=lambda x: x.map([*models].index), kind="stable")
+    return {str(corpus): in_order(of.drop(columns="corpus")) for corpus, of in named.groupby("corpus", sort=False)}
 
 
 def _matrix(pairs: pd.DataFrame, value: str, models: Sequence[str]) -> pd.DataFrame:

@@ -14,15 +14,9 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, analysis
+from pairbank.stats.analyses.introspection import figures
 from pairbank.stats.analyses.introspection.analysis import ALL_ITEMS, DISAGREED, Corpus, introspect
 from pairbank.stats.analyses.introspection.beyond_relatives import LEAST_ITEMS
-from pairbank.stats.analyses.introspection.figures import (
-    SCATTERS,
-    file_label,
-    introspection_charts,
-    model_charts,
-    scatters_of_corpora,
-)
 from pairbank.stats.analyses.introspection.input_only import N_FOLDS, input_only
 from pairbank.stats.analyses.introspection.model_pairs import LEAST_SHARE, disagreement, words
 from pairbank.stats.analyses.introspection.tables import introspection_tables
@@ -66,11 +60,11 @@ def introspection(tables: Sequence[ScoredFrame], context: Context, *, least_shar
     return Result(
         tables=made,
         second_table="similarity" if len(made["similarity"]) else "",
-        main_chart=file_label(chosen[0], "scatter") if len(chosen) == 1 else SCATTERS,
+        main_chart=figures.file_label(chosen[0], "scatter") if len(chosen) == 1 else figures.SCATTERS,
         charts=[
-            *scatters_of_corpora(chosen),
-            *introspection_charts(results),
-            *model_charts(made["models_and_prompts"], results, features, _people(tables)),
+            *figures.scatters_of_corpora(chosen),
+            *figures.introspection_charts(results),
+            *figures.model_charts(made["models_and_prompts"], results, features, _people(tables)),
         ],
         values={
             "corpora": corpora,

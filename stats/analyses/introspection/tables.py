@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from pairbank.arrays import FloatArray
-from pairbank.stats.analyses.form import cells
+from pairbank.stats.analyses.form import cells, where
 from pairbank.stats.analyses.introspection.model_pairs import words
 from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.measures.accuracy import accuracy
@@ -164,17 +164,13 @@ def _regressions(result: Introspection) -> pd.DataFrame:
 def means_by_match_type(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return mean r of each match type +- 1.96 standard errors: figures 3a, 4a and 7a; analysis.R (std.error)."""
     rows = []
-    for kind in MATCH_TYPES:
-        of_kind = pairs[pairs["match_type"] == kind]
-        if of_kind.empty:
-            continue
-        part = of_kind[of_kind["meta_direct"].notna()]
-        r = part["meta_direct"].to_numpy(dtype=np.float64)
-        value = float(r.mean()) if r.size else np.nan
-        half = _Z * float(r.std(ddof=1)) / np.sqrt(r.size) if r.size > 1 else np.nan
-        row = {"match_type": kind, "n_pairs": int(r.size), "value": value, "low": value - half, "high": value + half}
-        row |= {"similarity": float(part["direct_direct"].mean()) if r.size else np.nan}
-        rows.append(row | {"reason": {0: "no pair has a defined r", 1: "one pair has no spread"}.get(r.size)})
+    for kind in (kind for kind in MATCH_TYPES if kind in {*pairs["match_type"]}):
+        part = where(pairs, match_type=kind).dropna(subset="meta_direct")
+        r, n = part["meta_direct"], len(part)
+        half = _Z * r.std() / np.sqrt(n) if n > 1 else np.nan
+        row = {"match_type": kind, "n_pairs": n, "value": r.mean(), "low": r.mean() - half, "high": r.mean() + half}
+        reason = {0: "no pair has a defined r", 1: "one pair has no spread"}.get(n)
+        rows.append(row | {"similarity": part["direct_direct"].mean(), "reason": reason})
     return pd.DataFrame(rows).astype({"reason": "string"})
 
 
@@ -199,9 +195,9 @@ def own_by_model(own: OwnAdvantage, models: Sequence[str]) -> pd.DataFrame:
     advantages = own.models
     error = np.sqrt((advantages.influence**2).sum(axis=1))
     known = ~np.isnan(advantages.value) & (error > 0)
-    p = np.full(len(models), np.nan)
-    p[known] = 2 * stdtr(advantages.freedom, -np.abs(advantages.value[known] / error[known]))
-    half = np.where(known, stdtrit(advantages.freedom, 0.975) * error, np.nan)
+    error[~known] = np.nan
+    p = 2 * stdtr(advantages.freedom, -np.abs(advantages.value / error))
+    half = stdtrit(advantages.freedom, 0.975) * error
     reason = own.over_relatives.reason or words().render("not_compared")
     table = {
         "model": list(models),

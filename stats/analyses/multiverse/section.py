@@ -15,15 +15,8 @@ from pairbank.arrays import FloatArray
 from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, analysis
+from pairbank.stats.analyses.multiverse import specifications
 from pairbank.stats.analyses.multiverse.measures import ASKING, LEAST_UNITS, Claim, claim_of, curve_test
-from pairbank.stats.analyses.multiverse.specifications import (
-    Held,
-    Specification,
-    held,
-    layouts_of,
-    position_bias,
-    specifications,
-)
 from pairbank.stats.analyses.raters.judgments import ratings_given
 from pairbank.stats.figures.scatters import MOST_DRAWN, MOST_LEVELS, specification_curve
 from pairbank.stats.measures.regression import crossed_components
@@ -50,10 +43,10 @@ CHOICES = ("choice", "level", "specifications", "median", "holds", "beyond", "ch
 )
 def multiverse(tables: Sequence[ScoredFrame], context: Context, *, claim: str = ASKING) -> Result:
     """Return a claim under every reasonable choice that the tables hold."""
-    methods = [layout.method for layout in layouts_of(tables)]
+    methods = [layout.method for layout in specifications.layouts_of(tables)]
     parsed = claim_of(claim, methods=methods, models=[table.model for table in tables])
-    holding = [held(table) for table in tables]
-    found = specifications(parsed, holding)
+    holding = [specifications.held(table) for table in tables]
+    found = specifications.specifications(parsed, holding)
     curve = curve_of(parsed, found, _paradigms(tables), rng=context.rng, n_draws=context.n_resamples)
     rated = ratings_given(context.ratings) if context.ratings else None
     y_label = "r with people" if parsed.kind == "people" else "difference in accuracy"
@@ -73,7 +66,7 @@ def multiverse(tables: Sequence[ScoredFrame], context: Context, *, claim: str = 
             "claim": parsed,
             "curve": curve,
             "strictest": curve.tests.get("paradigms") or curve.tests.get("items"),
-            "not_compared": position_bias(holding) if parsed.kind != "people" else "",
+            "not_compared": specifications.position_bias(holding) if parsed.kind != "people" else "",
             "n_draws": context.n_resamples,
             "outcomes": {ASKED: "prompted accuracy", MEASURED: "accuracy by probability", RATED: "people's ratings"},
             "MOST_DRAWN": MOST_DRAWN,
@@ -95,7 +88,7 @@ def _paradigms(tables: Sequence[ScoredFrame]) -> dict[tuple[str, str], str]:
     return results
 
 
-def component_rows(tables: Sequence[Held], ratings: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
+def component_rows(tables: Sequence[specifications.Held], ratings: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
     """Yield the shares of variance of each corpus: of right answers when asked and by probability, and of ratings."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
         of_corpus = [table for table in tables if table.corpus == corpus]
@@ -151,7 +144,7 @@ class Curve:
 
 def curve_of(
     claim: Claim,
-    found: Sequence[Specification],
+    found: Sequence[specifications.Specification],
     paradigms: dict[tuple[str, str], str],
     *,
     rng: np.random.Generator,
@@ -212,7 +205,7 @@ def _by_choice(table: pd.DataFrame, varying: Sequence[str]) -> pd.DataFrame:
     return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
-def _side_by_side(found: Sequence[Specification]) -> tuple[list[tuple[str, str]], FloatArray]:
+def _side_by_side(found: Sequence[specifications.Specification]) -> tuple[list[tuple[str, str]], FloatArray]:
     """Return corpus and id of every item, and what it adds to each specification, shape (items, specifications)."""
     ids: dict[str, list[np.ndarray]] = {}
     for specification in found:
