@@ -23,14 +23,14 @@ from pairbank.stats.analyses.form import Result, Rows, analysis, charts, records
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.estimates.shares import is_tie, signs
-from pairbank.stats.figures.charts import intervals
+from pairbank.stats.figures.charts import intervals, write_cells
 from pairbank.stats.figures.style import INK, SEQUENTIAL, drawing, label, styled
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.confusion import agreement_share, confusion, confusion_kappa, takes_second
 from pairbank.stats.measures.paired_tests import paired_difference
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, SummaryRow, long_table, read_table
-from pairbank.stats.wording import with_interval
+from pairbank.stats.wording import whole, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -305,11 +305,8 @@ def _matrix(axes: Axes, confusions: Rows) -> None:
         axes.tick_params(labelbottom=False, labelleft=False)
         axes.spines[:].set_visible(False)
         return
-    counts = np.array([confusions[0][name] for name in COUNTS]).reshape(2, 2)
+    counts = np.array([confusions[0][name] for name in COUNTS], dtype=np.float64).reshape(2, 2)
     image = axes.imshow(counts, cmap=SEQUENTIAL, vmin=0, vmax=max(1, counts.sum() * 0.6), aspect="auto")
-    for (row, column), count in np.ndenumerate(counts):
-        red, green, blue, _ = image.to_rgba(count)
-        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
-        axes.text(column, row, f"{count:,}", ha="center", va="center", fontsize=8, color="white" if dark else INK)
+    write_cells(axes, counts, np.asarray(image.to_rgba(counts)), size=8, text=whole)
     if confusions[0]["n_ties"] == counts.sum():
         axes.text(0.5, 0.5, "all tie", ha="center", va="center", fontsize=7, color=INK, bbox=TIED)

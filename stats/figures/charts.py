@@ -5,7 +5,7 @@ One model is drawn with its intervals; several models are lines of their own, ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -297,12 +297,14 @@ def heat_map(
     return figure
 
 
-def write_cells(axes: Axes, values: FloatArray, colours: FloatArray, *, size: float) -> None:
+def write_cells(
+    axes: Axes, values: FloatArray, colours: FloatArray, *, size: float, text: Callable[[float], str] = number
+) -> None:
     """Write the numbers of a heat map into its cells, light on dark ones; NaN stays empty."""
+    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
     for row, column in np.argwhere(~np.isnan(values)):
-        text = number(values[row, column])
         dark = colours[row, column, :3] @ (0.299, 0.587, 0.114) < 0.55
-        axes.text(column, row, text, ha="center", va="center", color="white" if dark else INK, fontsize=size)
+        axes.text(column, row, text(values[row, column]), color="white" if dark else INK, **style)
 
 
 def curves(
