@@ -49,10 +49,7 @@ def self_prediction(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         about.append(named | best | {"usual": usual, "n": own.size})
     pairs, estimate = crossed(right)
     access = cells(estimate, paradigms=True) | {"n": estimate.n, "pairs": len(pairs), "reason": estimate.reason}
-    return Result(
-        tables={"models": typed(about), "access": wider(typed([access])), "pairs": typed(pairs)},
-        values={"LEAST_ALIKE": LEAST_ALIKE},
-    )
+    return Result(tables={"models": typed(about), "access": wider(typed([access])), "pairs": typed(pairs)})
 
 
 def _checked(rows: pd.DataFrame) -> pd.DataFrame:

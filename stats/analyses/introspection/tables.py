@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from pairbank.arrays import FloatArray
 from pairbank.stats.analyses.form import cells, where
 from pairbank.stats.analyses.introspection.model_pairs import words
 from pairbank.stats.estimates.estimate import Estimate
@@ -177,17 +175,16 @@ def means_by_match_type(pairs: pd.DataFrame) -> pd.DataFrame:
 def _own(result: Introspection) -> pd.DataFrame:
     """Return three rows: own probabilities over relatives', over the most similar model's, and the partial r."""
     own = result.own
-    rows = (
+    quantities = (
         ("advantage over closest declared relatives", own.n_models, own.over_relatives, own.smallest),
         ("advantage over most similar model", own.n_most_similar, own.over_most_similar, np.nan),
         ("partial r given all other models", result.n_models, own.partial, np.nan),
     )
-    return pd.DataFrame(
-        [
-            {"quantity": name, "n_models": n} | cells_of(estimate) | {"found_4_in_5": smallest}
-            for name, n, estimate, smallest in rows
-        ]
-    ).astype({"reason": "string"})
+    rows = [
+        {"quantity": name, "n_models": n} | cells_of(estimate) | {"found_4_in_5": smallest}
+        for name, n, estimate, smallest in quantities
+    ]
+    return pd.DataFrame(rows).astype({"reason": "string"})
 
 
 def own_by_model(own: OwnAdvantage, models: Sequence[str]) -> pd.DataFrame:
@@ -225,23 +222,16 @@ def correctness_by_size(cells: pd.DataFrame) -> Regression:
     As published, every item x prompt is a row with a direct and a prompted outcome, so that a direct outcome counts
     once for each prompt. The standard errors are therefore too small for the direct method. Section 3.2.1, Table 5.
     """
-    log_size, is_meta = _log(cells["size_billions"]), cells["is_meta"].to_numpy(dtype=np.float64)
-    return binomial(
-        cells["n_correct"].to_numpy(dtype=np.float64),
-        cells["n_trials"].to_numpy(dtype=np.float64),
-        {"is_meta": is_meta, "log size": log_size, "is_meta:log size": is_meta * log_size},
-        formula="correct ~ is_meta * log(size)",
-    )
+    log_size, is_meta = np.log(cells["size_billions"]), cells["is_meta"].astype(float)
+    terms = {"is_meta": is_meta, "log size": log_size, "is_meta:log size": is_meta * log_size}
+    return binomial(cells["n_correct"], cells["n_trials"], terms, formula="correct ~ is_meta * log(size)")
 
 
 def consistency_by_size(pairs: pd.DataFrame) -> Regression:
     """Return r(direct of A, asked B) as a function of both log sizes and their product (section 3.2.1, Table 6)."""
-    direct, meta = _log(pairs["direct_size_billions"]), _log(pairs["meta_size_billions"])
-    return least_squares(
-        pairs["meta_direct"],
-        {"log direct size": direct, "log meta size": meta, "log direct size:log meta size": direct * meta},
-        formula="meta_direct ~ log(direct_size) * log(meta_size)",
-    )
+    direct, meta = np.log(pairs["direct_size_billions"]), np.log(pairs["meta_size_billions"])
+    terms = {"log direct size": direct, "log meta size": meta, "log direct size:log meta size": direct * meta}
+    return least_squares(pairs["meta_direct"], terms, formula="meta_direct ~ log(direct_size) * log(meta_size)")
 
 
 def consistency_by_similarity(pairs: pd.DataFrame) -> Regression:
@@ -250,7 +240,7 @@ def consistency_by_similarity(pairs: pd.DataFrame) -> Regression:
     The introspection test: each match type's coefficient is its distance from `self` at equal similarity, so that
     introspection would make it negative. Section 3.2.2, appendix G, Tables 7a and 7b.
     """
-    terms = {"direct_direct": pairs["direct_direct"].to_numpy(dtype=np.float64)} | _match_types(pairs)
+    terms = {"direct_direct": pairs["direct_direct"]} | _match_types(pairs)
     return least_squares(pairs["meta_direct"], terms, formula="meta_direct ~ direct_direct + match_type")
 
 
@@ -261,15 +251,11 @@ def by_match_type(pairs: pd.DataFrame, *, outcome: str = "meta_direct") -> Regre
 
 def consistency_by_self(pairs: pd.DataFrame) -> Regression:
     """Return r(direct of A, asked B) as a function of whether A is B (Table 8, there for the OLMo models alone)."""
-    is_self = (pairs["match_type"] == SELF).to_numpy(dtype=np.float64)
+    is_self = (pairs["match_type"] == SELF).astype(float)
     return least_squares(pairs["meta_direct"], {SELF: is_self}, formula="meta_direct ~ is_self")
 
 
-def _match_types(pairs: pd.DataFrame) -> dict[str, ArrayLike]:
+def _match_types(pairs: pd.DataFrame) -> dict[str, pd.Series[float]]:
     """Return a column of 0 and 1 for each match type but `self` that occurs, in their order."""
-    is_kind = {kind: (pairs["match_type"] == kind).to_numpy(dtype=np.float64) for kind in MATCH_TYPES if kind != SELF}
-    return {kind: column for kind, column in is_kind.items() if column.any()}
-
-
-def _log(size_billions: pd.Series[float]) -> FloatArray:
-    return np.asarray(np.log(size_billions.to_numpy(dtype=np.float64)))
+    kinds = [kind for kind in MATCH_TYPES if kind != SELF and kind in {*pairs["match_type"]}]
+    return {kind: (pairs["match_type"] == kind).astype(float) for kind in kinds}
