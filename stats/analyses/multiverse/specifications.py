@@ -83,8 +83,8 @@ def specifications(claim: Claim, tables: Sequence[Held]) -> list[Specification]:
     """Return all specifications of a claim."""
     makers: dict[str, tuple[str, Callable[[Claim, Sequence[Held]], Iterator[Specification]]]] = {
         "people": ("human judgments of both sides", _of_people),
-        "methods": ("a model with both", _of_methods),
-        "models": ("a method of both on the same items", _of_models),
+        "methods": ("a model with both", _of_pairs),
+        "models": ("a method of both on the same items", _of_pairs),
     }
     needs, maker = makers[claim.kind]
     results: list[Specification] = []
@@ -156,25 +156,19 @@ def influences(x: FloatArray, y: FloatArray, *, ranked: bool) -> FloatArray:
     return np.asarray((a * b - r / 2 * (a * a + b * b)) / (1 - r * r))
 
 
-def _of_methods(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
-    for table in tables:
-        compared = [reading for reading in table.readings if not reading.is_biased]
-        sides = [[x for x in compared if is_on_side(x.layout, side)] for side in (claim.a, claim.b)]
-        for a, b in itertools.product(*sides):
-            if a.layout.method != b.layout.method:
-                yield from _gains(table, table, a, b, _joined(a.choices, b.choices))
-
-
-def _of_models(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
-    for first, second in itertools.product(tables, tables):
-        if not fnmatchcase(first.model, claim.a) or not fnmatchcase(second.model, claim.b):
+def _of_pairs(claim: Claim, tables: Sequence[Held]) -> Iterator[Specification]:
+    """Yield the specifications of two methods of one table, or of one method of the tables of two models."""
+    of_models = claim.kind == "models"
+    for first, other in itertools.product(tables, tables):
+        is_claimed = fnmatchcase(first.model, claim.a) and fnmatchcase(other.model, claim.b)
+        if of_models and (not is_claimed or first.corpus != other.corpus or first.model == other.model):
             continue
-        if first.corpus != second.corpus or first.model == second.model:
-            continue
-        for a, b in itertools.product(first.readings, second.readings):
-            same = a.layout.method == b.layout.method and a.choices == b.choices
-            if same and not a.is_biased and not b.is_biased:
-                yield from _gains(first, second, a, b, _joined({}, a.choices))
+        for a, b in itertools.product(first.readings, other.readings) if of_models or first is other else ():
+            is_same = a.layout.method == b.layout.method
+            are_sides = is_on_side(a.layout, claim.a) and is_on_side(b.layout, claim.b)
+            fits = is_same and a.choices == b.choices if of_models else are_sides and not is_same
+            if fits and not a.is_biased and not b.is_biased:
+                yield from _gains(first, other, a, b, _joined({} if of_models else a.choices, b.choices))
 
 
 def _joined(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, str]:
