@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.errors import BankError
+from pairbank.scoring.api.layout import SIDES
 from pairbank.scoring.api.names import reference_of
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, analysis
@@ -104,26 +105,23 @@ def _corpora(tables: Sequence[ScoredFrame], context: Context, *, least_share: fl
 
 def _input_only(tables: Sequence[ScoredFrame], stack: DeltaStack) -> tuple[pd.DataFrame, str]:
     """Return the input-only control of a corpus, or why there is none."""
-    texts: dict[str, tuple[str, str]] = {}
-    for table in tables:
-        if {"target_good", "target_bad"} <= {*table.column_names}:
-            texts |= _texts(table.part(_TEXTS))
+    parts = [_texts(table.part(_TEXTS)) for table in tables]
+    texts = pd.concat(parts).groupby(level=0).last()
     try:
-        kept = stack.select(np.array([item in texts for item in stack.item_ids], dtype=np.bool_))
-        good, bad = ([texts[item][side] for item in kept.item_ids] for side in (0, 1))
+        kept = stack.select(np.isin(stack.item_ids, texts.index))
+        good, bad = (texts.loc[[*kept.item_ids], side].to_list() for side in SIDES)
         return input_only(kept, good, bad), ""
     except BankError as error:
         return pd.DataFrame(), str(error)
 
 
-def _texts(frame: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Return both sides of each pair as texts, contexts before them."""
-    known = frame[frame["target_good"].notna() & frame["target_bad"].notna()]
-    sides = []
-    for side in ("good", "bad"):
-        context = known[f"context_{side}"].fillna("") if f"context_{side}" in known.columns else ""
-        sides.append((context + " " + known[f"target_{side}"]).str.strip())
-    return dict(zip(known["item_id"], zip(*sides, strict=True), strict=True))
+def _texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return both sides of each pair as texts by item, contexts before them."""
+    known = frame.set_index("item_id").reindex(columns=_TEXTS[1:]).dropna(subset=["target_good", "target_bad"])
+    known = known.astype(object).fillna("")
+    return pd.DataFrame(
+        {side: (known[f"context_{side}"] + " " + known[f"target_{side}"]).str.strip() for side in SIDES}
+    )
 
 
 def _people(tables: Sequence[ScoredFrame]) -> dict[str, tuple[float, int]]:
