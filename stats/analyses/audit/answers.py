@@ -64,14 +64,8 @@ def result(
 ) -> dict[str, Any]:
     """Return what came of one check as a row of `COLUMNS`; without further cells, that nothing was found.
 
-    Args:
-        check: Its name.
-        corpus: Where it looked.
-        phrase: Macro of the template: what was found, or why nothing could be; it goes on after the model's name.
-        values: What the macro reads.
-        which: The rows that show the fault.
-        ids: Of all rows.
-        **cells: The others of `COLUMNS`.
+    `phrase` is a macro of the template, which reads `values`: what was found, or why nothing could be. It goes on after
+    the model's name. `which` of the items with `ids` show the fault.
     """
     row = dict(zip(COLUMNS, (corpus, check, "", "", "clean", "", 0, 0, np.nan, np.nan, np.nan, ""), strict=True))
     if phrase:
@@ -86,9 +80,7 @@ class Audited:
     """One method of one model on one corpus: the rows of which one side is right and which are a choice."""
 
     table: ScoredTable
-    """Those rows."""
     scores: MethodScores
-    """Of those rows."""
 
     @property
     def layout(self) -> MethodLayout:
@@ -142,12 +134,11 @@ class Audited:
     @cached_property
     def asked(self) -> BoolArray:
         """Which rows are of a task and language of which the method has any score, shape (rows,)."""
-        kinds = [name for name in ("task", "language") if name in self.table.frame.columns]
-        known = self.scored | ~np.isnan(self.scores.unparsed)
-        if not kinds:
-            return np.ones_like(known)
-        codes = self.table.frame.groupby(kinds, dropna=False, sort=False).ngroup().to_numpy()
-        return np.isin(codes, np.unique(codes[known]))
+        known = pd.Series(self.scored | ~np.isnan(self.scores.unparsed), self.table.frame.index)
+        if not (kinds := [name for name in ("task", "language") if name in self.table.frame.columns]):
+            return np.ones(len(known), dtype=np.bool_)
+        of_kinds = known.groupby([self.table.frame[name] for name in kinds], dropna=False)
+        return of_kinds.transform("any").to_numpy(dtype=np.bool_)
 
     @cached_property
     def n(self) -> int:
