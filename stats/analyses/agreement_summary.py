@@ -28,10 +28,6 @@ _RANGE = ("method", "mean", "min", "max", "n", "n_undefined", "reason")
 @analysis(
     title="Agreement between direct and prompted scores, over models",
     needs="no table is scored both directly and with a prompt; agreement needs both",
-    references=(
-        "Hu & Levy 2023: Prompting is not a substitute for probability measurements in large language models. EMNLP.",
-        "Song, Hu & Mahowald 2025: Language Models Fail to Introspect About Their Knowledge of Language. COLM.",
-    ),
 )
 def agreement_summary(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return means and ranges of the agreement between direct and prompted scores."""

@@ -40,13 +40,6 @@ _BAYES = {"given": "string", "bf01": "float64"}
     title="Correlations given the rest, and what predicts ratings",
     needs=f"none of {{corpora}} has {LEAST_ITEMS} items with ratings, or with `direct` and a prompted method by two "
     "models",
-    references=(
-        "Vallat 2018, JOSS 3:1026: pingouin",
-        "Devlin, Gnanadesikan & Kettenring 1975, Biometrika 62:531-545: influence on r",
-        "Bakdash & Marusich 2017, Front Psychol 8:456: correlation within subjects",
-        "Lindeman, Merenda & Gold 1980: relative importance (LMG)",
-        "Ly, Verhagen & Wagenmakers 2016, J Math Psychol 72:19-32: Bayes factor of r",
-    ),
 )
 def associations(tables: Sequence[ScoredFrame], _context: Context, *, given: tuple[str, ...] = ()) -> Result:
     """Return partial correlations, correlations within models, and the relative importance of predictors of ratings."""

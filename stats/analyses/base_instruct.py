@@ -32,16 +32,7 @@ _Values = dict[tuple[str, str], dict[str, "pd.Series[float]"]]
 """Measure and method -> model -> one number per item, whose mean is the measure."""
 
 
-@analysis(
-    title="Base and instruction-tuned models",
-    leads=False,
-    facts=("features",),
-    references=(
-        "Cameron, Gelbach & Miller 2011, Journal of Business & Economic Statistics 29:238-249",
-        "Devlin, Gnanadesikan & Kettenring 1975, Biometrika 62:531-545",
-        "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
-    ),
-)
+@analysis(title="Base and instruction-tuned models", leads=False, facts=("features",))
 def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return what differs between instruction-tuned and base models of the same family, generation and size."""
     features = declared_of(tables, context.features)

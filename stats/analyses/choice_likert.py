@@ -68,7 +68,6 @@ TIED = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": INK, "li
     title="Choosing, rating and log-probabilities",
     needs=f"none of {{corpora}} has scored items of the task {TASK}; score ewok, or your own pairs of contexts with "
     "one target",
-    references=("Ivanova et al. 2024: Tables 1 and 2, Figure 2",),
 )
 def choice_likert(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return accuracy against people and design, and consistency between the measures."""

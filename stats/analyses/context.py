@@ -30,10 +30,6 @@ WITHOUT, WITH = "without context", "with the context"
 @analysis(
     title="Does context change ratings and scores?",
     needs="{corpora} have no 20 sentences that people rated with and without context; score lau-2020-context",
-    references=(
-        "Lau, Armendariz, Lappin, Purver & Shu 2020, TACL 8:296-310",
-        "Bernardy, Lappin & Lau 2018, ACL: ratings in context are compressed",
-    ),
 )
 def context(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return r of each method's scores with people in each context, and the compression of ratings."""

@@ -134,13 +134,6 @@ class Observed:
     title="Factorial design: people and models",
     needs="none of {corpora} has scored sentences of a design; declare [design] in the map of your table and score it",
     facts=("ratings",),
-    references=(
-        "Sprouse, Wagers & Phillips 2012, Language 88:82-123: differences of differences",
-        "Barr, Levy, Scheepers & Tily 2013, J Mem Lang 68:255-278: maximal random effects",
-        "Bates, Maechler, Bolker & Walker 2015, J Stat Softw 67(1): REML",
-        "Kuznetsova, Brockhoff & Christensen 2017, J Stat Softw 82(13): Satterthwaite's degrees of freedom",
-        "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
-    ),
 )
 def design(tables: Sequence[ScoredFrame], context: Context, *, raw: bool = False) -> Result:
     """Return cell means and effects of each design, of people and of each model and method; `raw`: not as z-scores."""

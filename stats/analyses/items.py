@@ -35,14 +35,7 @@ Credits = dict[tuple[str, str], dict[str, "pd.Series[float]"]]
 """Corpus and method -> model -> credit by item."""
 
 
-@analysis(
-    title="Item difficulty and discrimination",
-    references=(
-        "Birnbaum 1968, in Lord & Novick (eds), Statistical theories of mental test scores, chapters 17-20",
-        "De Boeck 2008, Psychometrika 73:533-559 (items as a sample)",
-        "Benjamini & Hochberg 1995, JRSS B 57:289-300",
-    ),
-)
+@analysis(title="Item difficulty and discrimination")
 def items(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return difficulty and discrimination of each item, the suspects, and what known faulty items change."""
     known = with_and_without(tables)

@@ -96,18 +96,7 @@ class Cells:
     """Which accuracies are not compared, and why; empty where all are."""
 
 
-@analysis(
-    title="Effects of methods, models and phenomena beyond these items",
-    facts=("features",),
-    references=(
-        "Barr, Levy, Scheepers & Tily 2013, J Mem Lang 68:255-278: random effects",
-        "Bates, Maechler, Bolker & Walker 2015, J Stat Softw 67(1): REML and Laplace's approximation",
-        "Kuznetsova, Brockhoff & Christensen 2017, J Stat Softw 82(13): Satterthwaite's degrees of freedom",
-        "Nakagawa & Schielzeth 2013, Methods in Ecology and Evolution 4:133-142: R2 of mixed models",
-        "Holm 1979, Scandinavian Journal of Statistics 6:65-70",
-        "Hu & Frank 2024, COLM: size by method, families of models as random effects",
-    ),
-)
+@analysis(title="Effects of methods, models and phenomena beyond these items", facts=("features",))
 def mixed(
     tables: Sequence[ScoredFrame],
     context: Context,

@@ -143,11 +143,7 @@ class Probed:
         return root
 
 
-@analysis(
-    title="Neuro: probes of hidden states",
-    facts=("probed",),
-    references=("He et al. 2025 (XCOMPS): section 4.1", "Hewitt & Liang 2019, EMNLP: control tasks"),
-)
+@analysis(title="Neuro: probes of hidden states", facts=("probed",))
 def neuro(_tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return what probes found, one per corpus and model."""
     if not context.probed:

@@ -27,15 +27,7 @@ CHANCE, OWN, OTHERS, ALONE = "chance", "own answers so far", "other participants
 SIGNIFICANCE = 0.05
 
 
-@analysis(
-    title="Do models predict each participant's answers?",
-    facts=("features",),
-    references=(
-        "Binz et al. 2025, Nature: Psych-101 and Centaur",
-        "arXiv 2605.07632 (2026): Psych-201",
-        "Cameron, Gelbach & Miller 2011, Journal of Business & Economic Statistics 29:238-249",
-    ),
-)
+@analysis(title="Do models predict each participant's answers?", facts=("features",))
 def participants(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return the mean log-likelihood of responses by each model, beside what is known without a model."""
     frames = _frames(context.responses or {table.model: table.frame for table in tables})

@@ -20,9 +20,7 @@ TASK = "word_prediction"
 
 
 @analysis(
-    title="Word prediction",
-    needs=f"none of {{corpora}} has scored items of the task {TASK}; score p18 or news-2023",
-    references=("Hu & Levy 2023: section 4.1, Figures 2 and 3",),
+    title="Word prediction", needs=f"none of {{corpora}} has scored items of the task {TASK}; score p18 or news-2023"
 )
 def prediction(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return mean log P by method, and its correlation with `direct`."""

@@ -82,15 +82,7 @@ class _Observations:
         return made
 
 
-@analysis(
-    title="Do reading times follow surprisal?",
-    references=(
-        "Smith & Levy 2013, Cognition 128:302-319",
-        "Goodkind & Bicknell 2018, CMCL: Δ log-likelihood and the quality of a model",
-        "Wilcox, Gauthier, Hu, Qian & Levy 2020, CogSci: Δ log-likelihood per word on held-out data",
-        "Bates et al. 2015, J Stat Softw 67(1): linear mixed models",
-    ),
-)
+@analysis(title="Do reading times follow surprisal?")
 def reading(
     tables: Sequence[ScoredFrame],
     _context: Context,

@@ -37,7 +37,6 @@ class _Measure(NamedTuple):
 @analysis(
     title="Probabilities, representations, answers and people",
     needs=f"{{corpora}} have no two of {', '.join(KINDS)} on {LEAST_ITEMS} items; score them with {PROBE_GRAMMAR}",
-    references=("Wang, Qiu, Wu, Levy & Kim 2026: arXiv 2605.05197", "Hu & Levy 2023, EMNLP"),
 )
 def represented(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return rank correlations of all measures, and the accuracy of the grammar probe beside its nulls."""

@@ -41,10 +41,6 @@ class _Answers(NamedTuple):
 @analysis(
     title="Does a model agree with itself?",
     needs="no model of {corpora} has two wordings, two orders or sampled answers; score several prompts, or --samples",
-    references=(
-        "Krippendorff 2011, Computing Krippendorff's alpha-reliability",
-        "Bell & McCaffrey 2002; Efron & Stein 1981, Annals of Statistics 9:586-596: jackknife",
-    ),
 )
 def self_agreement(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return alpha of the answers that one model gives, of several models, and of models and people."""

@@ -27,13 +27,7 @@ NEEDED = (*KEYS, "prediction", "behaviour")
 LEAST_ALIKE = 10
 
 
-@analysis(
-    title="Does a model predict its own answers best?",
-    references=(
-        "Binder et al. 2025, ICLR: crossed predictions of behaviour",
-        "Song, Hu & Mahowald 2025, COLM: self-access beyond models with nearly identical knowledge",
-    ),
-)
+@analysis(title="Does a model predict its own answers best?")
 def self_prediction(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return how right models are about themselves and about each other."""
     rows = _checked(pd.concat([table.frame for table in tables], ignore_index=True))

@@ -48,9 +48,7 @@ COLUMNS = ("what", "where", "found", "models", "items", "headline", "without", "
 NOT_CHECKED = ("what", "corpus", "method", "outcome", "why", "models")
 
 
-@analysis(
-    title="Common artefacts in these scores", references=("Holm 1979, Scandinavian Journal of Statistics 6:65-70",)
-)
+@analysis(title="Common artefacts in these scores")
 def audit(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return the artefacts found in the tables."""
     checks = checks_of(tables)

@@ -52,11 +52,6 @@ N_PERMUTATIONS = 999
     title="Probability and grammaticality",
     needs="none of {corpora} has whole strings of both classes scored by `direct` or a linking function; score a "
     "corpus of sentence pairs, or of labelled sentences, with `direct`",
-    references=(
-        "Hu et al. 2026, TACL: sections 4 to 6",
-        "Obuchowski 1997, Biometrics 53:567-578",
-        "DeLong, DeLong & Clarke-Pearson 1988, Biometrics 44:837-845",
-    ),
 )
 def grammaticality(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[str, ...] = ()) -> Result:
     """Return correlations of the two strings of a pair, and how well a threshold separates all strings."""

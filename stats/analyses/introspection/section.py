@@ -34,11 +34,6 @@ _TEXTS = ("item_id", "context_good", "target_good", "context_bad", "target_bad")
     needs="no corpus is scored both directly and with a prompt; introspection compares the two: score with methods "
     "such as direct and meta_question_simple",
     facts=("features",),
-    references=(
-        "Song, Hu & Mahowald 2025: Language Models Fail to Introspect About Their Knowledge of Language. COLM.",
-        "DerSimonian & Laird 1986: Meta-analysis in clinical trials. Controlled Clinical Trials 7:177-188.",
-        'Spearman 1904: "General intelligence", objectively determined and measured. Am J Psychol 15:201-292.',
-    ),
 )
 def introspection(tables: Sequence[ScoredFrame], context: Context, *, least_share: float = LEAST_SHARE) -> Result:
     """Return the introspection analysis of each corpus, on all items and on those the models disagree on."""

@@ -32,15 +32,7 @@ ASKED, MEASURED, RATED = "right when asked", "right by probability", "ratings"
 CHOICES = ("choice", "level", "specifications", "median", "holds", "beyond", "choice_share")
 
 
-@analysis(
-    title="Robustness to analysis choices",
-    facts=("ratings",),
-    references=(
-        "Simonsohn, Simmons & Nelson 2020, Nature Human Behaviour 4:1208-1214: specification curve analysis",
-        "Steegen et al. 2016, Perspectives on Psychological Science 11:702-712: multiverse",
-        "Henderson 1953, Biometrics 9:226-252; Gao & Owen 2016, arXiv:1610.08088: variance components",
-    ),
-)
+@analysis(title="Robustness to analysis choices", facts=("ratings",))
 def multiverse(tables: Sequence[ScoredFrame], context: Context, *, claim: str = ASKING) -> Result:
     """Return a claim under every reasonable choice that the tables hold."""
     methods = [layout.method for layout in specifications.layouts_of(tables)]

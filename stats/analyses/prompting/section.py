@@ -49,9 +49,6 @@ PAPER_TASK, JUDGED, COMPARED = "Exp. ", "Exp. 3a", "Exp. 3b"
     title="Is prompting a substitute for probability measurements?",
     needs="no table is scored both directly and with a prompt, on items of which one side is right",
     facts=("features",),
-    references=(
-        "Hu & Levy 2023: Prompting is not a substitute for probability measurements in large language models. EMNLP.",
-    ),
 )
 def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return how well prompts do beside reading probabilities, and how closely they follow them."""
