@@ -14,7 +14,7 @@ from pairbank.errors import BankError
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Result, Rows, analysis, cells, charts, typed
 from pairbank.stats.figures.charts import MOST_SERIES, intervals
-from pairbank.stats.measures.families import LEAST_FAMILIES, correlation_parts, family_contrast
+from pairbank.stats.measures import families
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, not_compared
 from pairbank.stats.scored_table.model_features import ModelFeatures, declared_of, tuned_pairs
@@ -64,7 +64,6 @@ def base_instruct(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "tested": table[table["p"].notna()],
             "differ": table[table["holm"] < SIGNIFICANCE],
             "not_compared": not_compared(pd.DataFrame(biased)),
-            "LEAST_FAMILIES": LEAST_FAMILIES,
         },
     )
 
@@ -85,7 +84,7 @@ def _values(tables: Sequence[ScoredFrame], biased: Rows) -> tuple[_Values, pd.Se
             score = scores.sentence_score if rated else scores.delta_nats
             known = ~np.isnan(score + people)
             if known.sum() >= LEAST_RATED and min(np.ptp(score[known]), np.ptp(people[known])) > 0:
-                parts = correlation_parts(score[known], people[known])
+                parts = families.correlation_parts(score[known], people[known])
                 values[WITH_PEOPLE, method][table.model] = pd.Series(parts, index=ids[known])
             credit = credits_of(scores)
             of_items = pd.Series(credit.credit, index=ids)[pairs.has_truth & scores.applies]
@@ -118,13 +117,13 @@ def contrast_of_pairs(
         kind: np.column_stack([common[[*getattr(pair, kind)]].mean(axis=1) for pair in pairs])
         for kind in ("base", "instruct")
     }
-    families = [pair.family for pair in pairs]
+    names_of = [pair.family for pair in pairs]
     codes = pd.factorize(paradigms.reindex(common.index))[0].astype(np.int64)
-    result = family_contrast(means["instruct"] - means["base"], families, codes)
-    by_family = {kind: pd.Series(x.mean(axis=0)).groupby(families).mean().mean() for kind, x in means.items()}
+    result = families.family_contrast(means["instruct"] - means["base"], names_of, codes)
+    by_family = {kind: pd.Series(x.mean(axis=0)).groupby(names_of).mean().mean() for kind, x in means.items()}
     contrasts.append(
         {**place, **by_family, **cells(result.estimate), "p": result.p, "n": result.estimate.n}
-        | {"families": len(set(families)), "pairs": len(pairs), "n_paradigms": result.estimate.n_paradigms}
+        | {"families": len(set(names_of)), "pairs": len(pairs), "n_paradigms": result.estimate.n_paradigms}
         | {"reason": result.estimate.reason}
     )
     for nth, pair in enumerate(pairs):

@@ -20,7 +20,7 @@ from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.baselines import with_and_without
 from pairbank.stats.analyses.form import Result, Rows, analysis, charts, where
 from pairbank.stats.figures.scatters import scatter
-from pairbank.stats.measures.item_response import LEAST_ITEMS, LEAST_MODELS, SIGNIFICANCE, fit_items, negative_items
+from pairbank.stats.measures import item_response
 from pairbank.stats.scored_table.method_scores import ScoredFrame, credits_of, flagged, not_compared
 from pairbank.stats.scored_table.scored_table import read_table
 
@@ -78,9 +78,6 @@ def items(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "unfitted": unfitted,
             "nan": float("nan"),
             "not_compared": not_compared(pd.DataFrame(biased)),
-            "LEAST_ITEMS": LEAST_ITEMS,
-            "LEAST_MODELS": LEAST_MODELS,
-            "SIGNIFICANCE": SIGNIFICANCE,
         },
     )
 
@@ -113,8 +110,8 @@ def _fit(
 ) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame]:
     """Return what one method on one corpus gives over models: its row of the overview, its items and its models."""
     values = credit.to_numpy(dtype=np.float64)
-    curves = fit_items(values)
-    tested = negative_items(values, design_effect=curves.design_effect)
+    curves = item_response.fit_items(values)
+    tested = item_response.negative_items(values, design_effect=curves.design_effect)
     rows = facts.reindex(credit.index, columns=list(_FACTS)).reset_index(names="item_id")
     items = pd.DataFrame(
         {

@@ -129,7 +129,6 @@ def reading(
         "n_participants": data.n_participants,
         "n_lags": next(iter(data.surprisal.values())).shape[1] - 1,
         "random": list(data.terms),
-        "FOLDS": MOST_FOLDS,
         "baseline": data.names[1:],
     } | {"fastest": fastest, "slowest": slowest, "frequency": frequency}
     return Result(

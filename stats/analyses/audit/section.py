@@ -14,7 +14,7 @@ from pairbank.stats.analyses.audit import answers, texts
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, analysis, groups, records, where
 from pairbank.stats.figures.charts import MOST_LINES, intervals
-from pairbank.stats.measures.paired_tests import LEAST_CLUSTERS, corrected
+from pairbank.stats.measures import paired_tests
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
@@ -71,7 +71,6 @@ def audit(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "n_unsure": int((checks["outcome"] == "inconclusive").sum()),
             "skipped": [title for title in CHECKS.values() if title not in ran],
             "clean": [title for title in CHECKS.values() if title in clean],
-            "LEAST_CLUSTERS": LEAST_CLUSTERS,
         },
     )
 
@@ -127,7 +126,7 @@ def checks_of(tables: Sequence[ScoredFrame]) -> pd.DataFrame:
     """
     checks = pd.DataFrame(list(_run(tables)), columns=[*answers.COLUMNS])
     checks.insert(2, "what", checks["check"].map(CHECKS))
-    checks["p"] = corrected(checks["p"]).holm
+    checks["p"] = paired_tests.corrected(checks["p"]).holm
     withdrawn, is_chance = (checks["outcome"] == "found") & (checks["p"] >= LEVEL), checks["check"] == "chance"
     checks.loc[withdrawn, ["outcome", "n_concerned", "items"]] = "clean", 0, ""
     checks.loc[withdrawn & is_chance, "outcome"] = "inconclusive"

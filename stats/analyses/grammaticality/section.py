@@ -24,8 +24,8 @@ from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, DISTANCES, close_pairs, rows_by_bin
 from pairbank.stats.analyses.form import Result, Rows, analysis, groups, range_table, where
-from pairbank.stats.analyses.grammaticality.figures import MOST_POINTS, points_of, string_charts
-from pairbank.stats.estimates.bootstrap import LEAST_PARADIGMS, wider
+from pairbank.stats.analyses.grammaticality import figures
+from pairbank.stats.estimates import bootstrap
 from pairbank.stats.estimates.estimate import undefined
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
@@ -85,7 +85,7 @@ def _result(made: _Made, filters: Rows) -> Result:
         "distributions": pd.concat(made.histograms, ignore_index=True),
         "null_by_bin": long_table(made.rows["null_by_bin"], BIN_COLUMNS),
     }
-    shown = {name: wider(table) for name, table in tables.items()}
+    shown = {name: bootstrap.wider(table) for name, table in tables.items()}
     whole = {name: where(shown[name], group_by="all") for name in ("correlation", "with_people", "separability")}
     areas, accuracies = (where(whole["separability"], metric=metric) for metric in ("auc", "accuracy"))
     sides, people = (rows[is_reference(rows)] for rows in (whole["correlation"], whole["with_people"]))
@@ -97,7 +97,7 @@ def _result(made: _Made, filters: Rows) -> Result:
     return Result(
         tables={"areas": range_table(where(shown["separability"], metric="auc", group_by="all"))} | tables,
         main_chart="auc",
-        charts=[*string_charts(shown, made.points)],
+        charts=[*figures.string_charts(shown, made.points)],
         values={
             "filters": filters,
             "whole_areas": areas,
@@ -114,8 +114,6 @@ def _result(made: _Made, filters: Rows) -> Result:
             "null_ends_by_corpus": ends_by_corpus(shown["null_by_bin"]),
             "lacking": lacking(made.without, areas),
             "medians": medians.to_dict(),
-            "LEAST_PARADIGMS": LEAST_PARADIGMS,
-            "MOST_POINTS": MOST_POINTS,
         },
     )
 
@@ -327,7 +325,7 @@ class _Made:
                 delta, of_people = (scored.good - scored.bad)[rated], scored.human_delta[rated]
                 self.rows["by_bin_people"] += rows_by_bin(scored.pairs.rows(rated), delta, of_people, human)
             if is_whole:
-                self.points.append(points_of(scored, place))
+                self.points.append(figures.points_of(scored, place))
                 if place.method == scored.pairs.reference:
                     self._add_distances(scored, place)
         if scored.strings.problem:

@@ -80,7 +80,7 @@ def scatters_of_corpora(chosen: Sequence[Introspection]) -> Iterator[Chart]:
 def _points(result: Introspection) -> pd.DataFrame:
     """Return the pairs that have both r, those with self last, so that they are on top."""
     known = result.pairs.dropna(subset=["direct_direct", "meta_direct"])
-    return known.sort_values("match_type", key=lambda kinds: -kinds.map(MATCH_TYPES.index), kind="stable")
+    return known.sort_values("match_type", key=lambda x: x.map(MATCH_TYPES[::-1].index), kind="stable")
 
 
 def trend(pairs: pd.DataFrame) -> tuple[float, float] | None:

@@ -18,7 +18,7 @@ from pairbank.stats.analyses.form import Chart, Result, analysis
 from pairbank.stats.analyses.multiverse import specifications
 from pairbank.stats.analyses.multiverse.measures import ASKING, LEAST_UNITS, Claim, claim_of, curve_test
 from pairbank.stats.analyses.raters.judgments import ratings_given
-from pairbank.stats.figures.scatters import MOST_DRAWN, MOST_LEVELS, specification_curve
+from pairbank.stats.figures import scatters
 from pairbank.stats.measures.regression import crossed_components
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 
@@ -42,8 +42,8 @@ def multiverse(tables: Sequence[ScoredFrame], context: Context, *, claim: str = 
     curve = curve_of(parsed, found, _paradigms(tables), rng=context.rng, n_draws=context.n_resamples)
     rated = ratings_given(context.ratings) if context.ratings else None
     y_label = "r with people" if parsed.kind == "people" else "difference in accuracy"
-    draw = partial(specification_curve, curve.table, choices=curve.varying, y_label=y_label, null=parsed.above)
-    n, hidden = curve.table["n"], [name for name in curve.varying if curve.table[name].nunique() > MOST_LEVELS]
+    draw = partial(scatters.specification_curve, curve.table, choices=curve.varying, y_label=y_label, null=parsed.above)
+    n, hidden = curve.table["n"], [name for name in curve.varying if curve.table[name].nunique() > scatters.MOST_LEVELS]
     return Result(
         title=f"Robustness to analysis choices: {parsed.in_words}",
         tables={
@@ -61,7 +61,6 @@ def multiverse(tables: Sequence[ScoredFrame], context: Context, *, claim: str = 
             "not_compared": specifications.position_bias(holding) if parsed.kind != "people" else "",
             "n_draws": context.n_resamples,
             "outcomes": {ASKED: "prompted accuracy", MEASURED: "accuracy by probability", RATED: "people's ratings"},
-            "MOST_DRAWN": MOST_DRAWN,
         },
     )
 

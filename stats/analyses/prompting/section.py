@@ -11,18 +11,7 @@ import pandas as pd
 from pairbank.scoring.api.names import DIRECT
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, charts, groups, where
-from pairbank.stats.analyses.prompting.cells import (
-    ACCURACY,
-    LOG_P,
-    N_BINS,
-    POOLED,
-    Question,
-    calibration,
-    comparisons,
-    over_wordings,
-    questions,
-    whole,
-)
+from pairbank.stats.analyses.prompting import cells
 from pairbank.stats.estimates.bootstrap import wider
 from pairbank.stats.figures.charts import curve_panels
 from pairbank.stats.figures.models import bars, matrices
@@ -52,19 +41,21 @@ PAPER_TASK, JUDGED, COMPARED = "Exp. ", "Exp. 3a", "Exp. 3b"
 )
 def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
     """Return how well prompts do beside reading probabilities, and how closely they follow them."""
-    asked = [question for table in tables for question in questions(table)]
+    asked = [question for table in tables for question in cells.questions(table)]
     if not asked:
         return Result()
-    cells = comparisons(asked)
+    compared = cells.comparisons(asked)
     models = by_size([*dict.fromkeys(question.model for question in asked)], declared_of(tables, context.features))
-    result = whole(cells)
+    result = cells.whole(compared)
     one, both = (where(result, task=task).groupby("model", sort=False)["asked"].mean() for task in (JUDGED, COMPARED))
     means = mean_consistency(result)
-    brier, reliability = map(pd.DataFrame, calibration(asked))
-    made = {"consistency": first_table(result, models), "mean_consistency": means, "comparisons": cells}
-    of_corpora = cells[cells["corpus"] != POOLED].assign(panel=lambda rows: rows["task"] + ": " + rows["corpus"])
+    brier, reliability = map(pd.DataFrame, cells.calibration(asked))
+    made = {"consistency": first_table(result, models), "mean_consistency": means, "comparisons": compared}
+    made |= {"wordings": pd.DataFrame(cells.over_wordings(asked)), "brier": brier, "reliability": reliability}
+    of_corpora = compared.assign(panel=compared["task"] + ": " + compared["corpus"])
+    of_corpora = of_corpora[of_corpora["corpus"] != cells.POOLED]
     return Result(
-        tables=made | {"wordings": pd.DataFrame(over_wordings(asked)), "brier": brier, "reliability": reliability},
+        tables=made,
         main_chart="consistency",
         charts=[
             *_consistency(result, means, models),
@@ -97,7 +88,6 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
             "orders": [*orders(result)],
             "gain": (both - one).dropna(),  # how much more accurate answers are about two sentences (Result 3)
             "negative": negative_results(result),
-            "N_BINS": N_BINS,
         },
     )
 
@@ -115,11 +105,11 @@ def first_table(result: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
                 continue
             direct = number(of_task["direct"].iloc[0])
             row[task] = f"{direct} / {span(of_task['asked'])}, r {span(of_task['r'].dropna())}"
-            cells = dict.fromkeys(prompts, "")
+            of_prompts = dict.fromkeys(prompts, "")
             for prompt, asked, r in zip(of_task.index, of_task["asked"], of_task["r"], strict=True):
-                cells[prompt] = f"{number(asked)} (r {MISSING if pd.isna(r) else f'= {number(r)}'})"
+                of_prompts[prompt] = f"{number(asked)} (r {MISSING if pd.isna(r) else f'= {number(r)}'})"
             facts = {"n": int(of_task["n"].max()), "measure": of_task["measure"].iloc[0], "direct": direct}
-            rows.append({"model": model, "task": task} | facts | cells)
+            rows.append({"model": model, "task": task} | facts | of_prompts)
         of_models.append(row)
     return pd.DataFrame(rows if len(models) * len(tasks) <= MOST_ROWS else of_models)
 
@@ -156,7 +146,7 @@ def orders(result: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def negative_results(result: pd.DataFrame) -> dict[str, int]:
     """Return how often a prompt alone would deny what probabilities show (the abstract's third claim)."""
-    rows = where(result, measure=ACCURACY)
+    rows = where(result, measure=cells.ACCURACY)
     lowest = {name: rows[[f"{name}_low", f"{name}_low_paradigms"]].min(axis=1) for name in ("direct", "asked")}
     highest = rows[["difference_high", "difference_high_paradigms"]].max(axis=1)
     known = lowest["direct"] > CHANCE
@@ -195,7 +185,7 @@ def _matrix(rows: pd.DataFrame, values: str, *, like: pd.DataFrame) -> pd.DataFr
 def _bars(name: str, rows: pd.DataFrame, panel: str, models: Sequence[str]) -> Chart:
     panels = {str(group.key[0]): _bar_table(group.frame, models) for group in groups(rows, panel)}
     measures = dict(zip(rows[panel], rows["measure"], strict=True))
-    chance = {heading: CHANCE for heading, measure in measures.items() if measure == ACCURACY}
+    chance = {heading: CHANCE for heading, measure in measures.items() if measure == cells.ACCURACY}
     draw = partial(bars, panels, groups="model", series="method", y_labels=measures, chance=chance)
     task = "" if panel == "task" else rows["task"].iloc[0]
     values = {"n": rows["n"], "measures": set(measures.values()), "task": task}
@@ -213,7 +203,7 @@ def _bar_table(part: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     return pd.concat(made).sort_values("model", key=lambda names: names.map(models.index), kind="stable")
 
 
-def _scatters(asked: Sequence[Question], models: Sequence[str]) -> Iterator[Chart]:
+def _scatters(asked: Sequence[cells.Question], models: Sequence[str]) -> Iterator[Chart]:
     """Yield every question's answers over probabilities, one panel per model and prompt, a few models per figure."""
     for task in sorted({question.task for question in asked}):
         for nth, start in enumerate(range(0, len(models), MOST_MODELS), 1):
@@ -223,7 +213,7 @@ def _scatters(asked: Sequence[Question], models: Sequence[str]) -> Iterator[Char
             ]
             if not drawn:
                 continue
-            n, of_words = [len(question.direct_nats) for question in drawn], drawn[0].measure == LOG_P
+            n, of_words = [len(question.direct_nats) for question in drawn], drawn[0].measure == cells.LOG_P
             yield Chart(
                 name=f"scatter {task} {nth}" if len(models) > MOST_MODELS else f"scatter {task}",
                 caption="scatter",
@@ -232,7 +222,7 @@ def _scatters(asked: Sequence[Question], models: Sequence[str]) -> Iterator[Char
             )
 
 
-def _draw_scatters(drawn: Sequence[Question], *, of_words: bool) -> Drawing:
+def _draw_scatters(drawn: Sequence[cells.Question], *, of_words: bool) -> Drawing:
     several = len({question.model for question in drawn}) > 1
     panels: dict[str, list[pd.DataFrame]] = {}
     for question in drawn:
