@@ -54,16 +54,18 @@ def mean_agreement(agreements: pd.DataFrame) -> pd.DataFrame:
     """
     rows = Rows()
     for method in groups(_of_metric(agreements, "pearson"), "method"):
-        means = method.frame.groupby("model", sort=False)["value"].mean()
-        of_runs = means.groupby(lambda name: name.partition("@")[0]).mean().dropna()
-        parts = {model.key[0]: (model.frame, means[model.key[0]], 1) for model in groups(method.frame, "model")}
-        for name, (frame, mean, n_models) in (
-            parts | {ALL_MODELS: (method.frame, of_runs.mean(), len(of_runs))}
-        ).items():
-            n_corpora = frame.loc[frame["value"].notna(), "corpus"].nunique()
-            counts = {"n_models": n_models * bool(n_corpora), "n_undefined": int(frame["value"].isna().sum())}
-            row = {"method": method.key[0], "model": name, "value": float(mean), "n_corpora": n_corpora}
-            rows.append(row | counts | {"reason": "undefined on every corpus" if math.isnan(mean) else None})
+        means: dict[Any, float] = {}
+        for model in [*groups(method.frame, "model"), method]:
+            known = model.frame[model.frame["value"].notna()]
+            if model is method:
+                of_runs = pd.Series(means).groupby(lambda name: name.partition("@")[0]).mean().dropna()
+                name, mean, n_models = ALL_MODELS, float(of_runs.mean()), len(of_runs)
+            else:
+                name, n_models = model.key[0], int(len(known) > 0)
+                mean = means[name] = float(known["value"].mean())
+            row = {"method": method.key[0], "model": name, "value": mean, "n_corpora": known["corpus"].nunique()}
+            row |= {"n_models": n_models, "n_undefined": len(model.frame) - len(known)}
+            rows.append(row | {"reason": "undefined on every corpus" if math.isnan(mean) else None})
     return pd.DataFrame(rows).astype({"reason": "string"})
 
 

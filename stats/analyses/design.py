@@ -118,13 +118,12 @@ class Observed:
         """Return how one design was analysed, its cells and effects, and the same contrasts of raw means."""
         n_cells = len(self.stated.cells)
         contrasts = [*np.eye(n_cells), *(effect.weights for effect in self.stated.effects)]
-        of_cells = rows.groupby(["item_set", "cell"])[["value", "raw"]].mean().unstack().sort_index(axis=1)
-        by_set = {name: of_cells[name].reindex(columns=range(n_cells)) for name in ("value", "raw")}
-        means = by_set["raw"].mean().to_numpy(dtype=np.float64)
+        of_sets = rows.groupby(["item_set", "cell"])[["value", "raw"]].mean().unstack()
+        by_set, raw_of_set = (of_sets[name].reindex(columns=range(n_cells)).to_numpy() for name in ("value", "raw"))
+        means = np.array([np.nanmean(column) if (~np.isnan(column)).any() else np.nan for column in raw_of_set.T])
         raw = [float(weights[weights != 0] @ means[weights != 0]) for weights in contrasts]
         if "rater" not in rows:
-            values = by_set["value"].to_numpy(dtype=np.float64)
-            return "t over item sets", [of_item_sets(values, weights) for weights in contrasts], raw
+            return "t over item sets", [of_item_sets(by_set, weights) for weights in contrasts], raw
         drawn = {"participant": pd.factorize(rows["rater"])[0], "item_set": pd.factorize(rows["item_set"])[0]}
         values, codes = rows["value"].to_numpy(dtype=np.float64), rows["cell"].to_numpy()
         return *of_ratings(values, codes, drawn, contrasts, self.stated.levels), raw

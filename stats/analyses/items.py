@@ -59,7 +59,6 @@ def items(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         "x_label": "difficulty (log odds of failure at mean ability)",
         "y_label": "discrimination (log odds per SD of ability)",
     }
-    in_order = partial(pd.DataFrame.sort_values, by="kind", kind="stable")
     return Result(
         tables={
             "overview": pd.DataFrame(overview).drop(columns="rejected", errors="ignore"),
@@ -69,7 +68,7 @@ def items(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "items": all_items,
             "models": _joined(of_models),
         },
-        charts=charts("curves", drawn, "corpus", "method", select=in_order, draw=draw, **labels),
+        charts=charts("curves", drawn, "corpus", "method", select=_suspects_last, draw=draw, **labels),
         values={
             "fits": [
                 row | {"suspected": list(where(part, suspect=True)["item_id"])}
@@ -80,6 +79,10 @@ def items(tables: Sequence[ScoredFrame], _context: Context) -> Result:
             "not_compared": not_compared(pd.DataFrame(biased)),
         },
     )
+
+
+def _suspects_last(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.sort_values("kind", kind="stable")
 
 
 def _credits(tables: Sequence[ScoredFrame]) -> tuple[Credits, dict[str, pd.DataFrame], Rows]:
@@ -151,7 +154,7 @@ def _fit(
 
 def _by_group(of_items: pd.DataFrame) -> pd.DataFrame:
     """Return the mean curve of each phenomenon and paradigm: a low one is the group's fault, not its items'."""
-    cells = {name: (name, "mean") for name in ("difficulty", "discrimination")}
+    cells = {name: (name, pd.Series.mean) for name in ("difficulty", "discrimination")}
     sums = {"suspects": ("suspect", "sum"), "known_errors": (KNOWN_ERROR, "sum")}
     parts = []
     for column in GROUPS:

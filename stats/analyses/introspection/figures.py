@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pairbank.scoring.api.names import reference_of
-from pairbank.stats.analyses.form import Chart
+from pairbank.stats.analyses.form import Chart, where
 from pairbank.stats.analyses.introspection.analysis import Introspection, with_seed_variants
 from pairbank.stats.analyses.introspection.tables import ACCURACY, by_result, means_by_match_type
 from pairbank.stats.figures.charts import intervals
@@ -131,8 +131,8 @@ def model_charts(
 def _panels(rows: pd.DataFrame, models: Sequence[str], value: str) -> dict[str, pd.DataFrame]:
     """Return model, method and value by corpus, the models in order."""
     named = rows[["corpus", "model", "method", value]].rename(columns={value: "value"})
-    in_order = partial(pd.DataFrame.sort_values, by="model", key=lambda x: x.map([*models].index), kind="stable")
-    return {str(corpus): in_order(of.drop(columns="corpus")) for corpus, of in named.groupby("corpus", sort=False)}
+    in_order = named.sort_values("model", key=lambda x: x.map([*models].index), kind="stable")
+    return {corpus: where(in_order, corpus=corpus).drop(columns="corpus") for corpus in rows["corpus"].unique()}
 
 
 def _matrix(pairs: pd.DataFrame, value: str, models: Sequence[str]) -> pd.DataFrame:

@@ -164,9 +164,10 @@ def means_by_match_type(pairs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for kind in (kind for kind in MATCH_TYPES if kind in {*pairs["match_type"]}):
         part = where(pairs, match_type=kind).dropna(subset="meta_direct")
-        r, n = part["meta_direct"], len(part)
-        half = _Z * r.std() / np.sqrt(n) if n > 1 else np.nan
-        row = {"match_type": kind, "n_pairs": n, "value": r.mean(), "low": r.mean() - half, "high": r.mean() + half}
+        r, n = part["meta_direct"].to_numpy(dtype=np.float64), len(part)
+        value = float(r.mean()) if n else np.nan
+        half = _Z * float(r.std(ddof=1)) / np.sqrt(n) if n > 1 else np.nan
+        row = {"match_type": kind, "n_pairs": n, "value": value, "low": value - half, "high": value + half}
         reason = {0: "no pair has a defined r", 1: "one pair has no spread"}.get(n)
         rows.append(row | {"similarity": part["direct_direct"].mean(), "reason": reason})
     return pd.DataFrame(rows).astype({"reason": "string"})
