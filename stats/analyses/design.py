@@ -118,8 +118,8 @@ class Observed:
         """Return how one design was analysed, its cells and effects, and the same contrasts of raw means."""
         n_cells = len(self.stated.cells)
         contrasts = [*np.eye(n_cells), *(effect.weights for effect in self.stated.effects)]
-        of_sets = rows.groupby(["item_set", "cell"])[["value", "raw"]].mean().unstack()
-        by_set, raw_of_set = (of_sets[name].reindex(columns=range(n_cells)).to_numpy() for name in ("value", "raw"))
+        of_sets = (rows.pivot_table(index="item_set", columns="cell", values=name) for name in ("value", "raw"))
+        by_set, raw_of_set = (means.reindex(columns=range(n_cells)).to_numpy(dtype=np.float64) for means in of_sets)
         means = np.array([np.nanmean(column) if (~np.isnan(column)).any() else np.nan for column in raw_of_set.T])
         raw = [float(weights[weights != 0] @ means[weights != 0]) for weights in contrasts]
         if "rater" not in rows:
