@@ -125,7 +125,6 @@ def shown_rows(table: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def whom(told_by: str) -> str:
-    """Return what choices are compared with."""
     return "the items' design" if told_by == DESIGN else f"people ({told_by})"
 
 

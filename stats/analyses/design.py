@@ -67,7 +67,6 @@ class Stated:
 
     @property
     def effects(self) -> list[Effect]:
-        """Main effects, then interactions."""
         return effects_of(self.levels, self.contrasts)
 
     @property
@@ -222,7 +221,6 @@ class Sentences:
 
 
 def _estimates(observed: Sequence[Observed]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the cells and the effects of all designs, one row each."""
     of_cells, effects = Rows(), Rows()
     for one in observed:
         named, contrasts = one.stated.cells, one.stated.effects
@@ -254,7 +252,7 @@ def _over_designs(highest: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for group in groups(both, *KEYS):
         if group.frame["design"].nunique() >= LEAST_DESIGNS:
             r = pearson(group.frame["value"], group.frame["value_people"])
-            yield dict(zip(KEYS, group.key, strict=True)) | cells(r) | {"n": r.n, "reason": r.reason or ""}
+            yield group.place | cells(r) | {"n": r.n, "reason": r.reason or ""}
 
 
 def _with_who(rows: pd.DataFrame) -> pd.DataFrame:

@@ -74,7 +74,6 @@ def _log_odds(answers: pd.DataFrame, *, references: dict[str, str] | None = None
 
 @functools.cache
 def words() -> Words:
-    """Return the template, for cells of tables too."""
     return Words(Path(__file__).with_suffix(".md.j2"), {key: x for key, x in globals().items() if key.isupper()})
 
 

@@ -50,7 +50,6 @@ class _Observations:
     baseline: FloatArray
     """Predictors without surprisal, shape (n, predictors), centred and scaled."""
     names: list[str]
-    """Of the columns of `baseline`."""
     terms: dict[str, IntArray]
     """Level of each observation: `participant`, `word`, `text`; those that have several and repeat."""
     texts: IntArray
@@ -223,7 +222,6 @@ def _predictors(words: pd.DataFrame, lags: Sequence[str], frequency: str) -> pd.
 def _of_model(
     model: str, data: _Observations, base: MixedFit, held_out: FloatArray
 ) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Return a model's row, and its fixed effects."""
     from scipy.stats import t
 
     surprisal = data.surprisal[model]

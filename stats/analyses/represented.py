@@ -49,9 +49,9 @@ def represented(tables: Sequence[ScoredFrame], context: Context) -> Result:
     alike = Rows()
     for group in groups(known, "corpus", "measures"):
         of, is_one = group.frame, len(group.frame) == 1
-        row = dict(zip(("corpus", "measures"), group.key, strict=True))
-        row |= {"rho": with_interval(of.iloc[0]) if is_one else median_and_span(of["value"]), "n": counts(of["n"])}
-        alike.append(row | {"above 0": int(of["above"].sum()), "cases": len(of)})
+        rho = with_interval(of.iloc[0]) if is_one else median_and_span(of["value"])
+        row = group.place | {"rho": rho, "n": counts(of["n"]), "above 0": int(of["above"].sum())}
+        alike.append(row | {"cases": len(of)})
     kinds = known.groupby("measures", sort=False).agg(**named, above=("above", "sum"), cases=("above", "size"))
     return Result(
         tables={"alike": pd.DataFrame(alike), "ranks": ranks, "probes": leads.filter(regex="^(?!.*paradigms)")},

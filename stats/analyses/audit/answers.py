@@ -128,7 +128,6 @@ class Audited:
 
     @cached_property
     def scored(self) -> BoolArray:
-        """Which rows have a credit."""
         return ~np.isnan(self.credit)
 
     @cached_property
@@ -173,7 +172,6 @@ def mean_share_p(values: FloatArray, *, about: float) -> float:
 
 
 def answer_checks(method: Audited) -> Iterator[dict[str, Any]]:
-    """Yield what was found of a method's answers."""
     yield no_answer(method)
     for check in (zero, chance, ties, constant, position):
         if method.n < LEAST_ITEMS:

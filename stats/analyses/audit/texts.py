@@ -33,7 +33,6 @@ MOST_TEMPLATES = 2
 
 
 def has_texts(frame: pd.DataFrame) -> bool:
-    """Return whether the two sides can be read."""
     return {"target_good", "target_bad"} <= {*frame.columns} and bool(frame["target_bad"].notna().any())
 
 
@@ -43,7 +42,6 @@ def texts_of(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def item_checks(table: ScoredTable, methods: Sequence[Audited]) -> Iterator[dict[str, Any]]:
-    """Yield what was found of a corpus's items."""
     if not has_texts(table.frame):
         for check in ("identical", "repeated", "unseen", "lengths"):
             yield result(check, table.corpus, outcome="not checked", phrase="no_texts", n=len(table.frame))

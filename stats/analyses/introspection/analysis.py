@@ -116,11 +116,9 @@ class PublishedTest:
     n_pairs: int
     n_models: int
     reason: str | None
-    """Why it cannot be made."""
 
     @property
     def ahead(self) -> list[str]:
-        """Match types that are ahead of self."""
         return [c.term for c in self.coefficients if c.estimate > 0 and c.p_value < ALPHA]
 
     @property
@@ -218,7 +216,6 @@ class Corpus:
 
     @property
     def strangers(self) -> list[str]:
-        """Models that nobody declared."""
         return [model for model in self.stack.models if self.declared[model] is None]
 
 
@@ -230,7 +227,6 @@ def introspect(
     seed: int = 0,
     n_resamples: int = 1000,
 ) -> Introspection:
-    """Return the analysis of a stack of deltas."""
     pairs = model_pairs.pair_table(stack, features)
     name = json.dumps(["introspection", stack.corpus, items]).encode()
     key = int.from_bytes(hashlib.blake2b(name, digest_size=16).digest(), "big")

@@ -40,11 +40,9 @@ class OwnAdvantage:
     smallest: float
     """The minimum detectable advantage over relatives, with a power of 0.80; NaN without an interval."""
     models: relatives.ModelAdvantages
-    """Over relatives, by model."""
     n_models: int
     """Models with an advantage over relatives."""
     n_families: int
-    """Of these."""
     n_most_similar: int
     """Models with an advantage over the most similar one."""
     n_paradigms: int = 0

@@ -37,7 +37,6 @@ _AXES: dict[str, Any] = {
 
 
 def file_label(result: Introspection, kind: str) -> str:
-    """Return the name of a chart of one set of items."""
     return f"{kind} {result.items} {result.corpus.replace('-', '_')}"
 
 

@@ -133,7 +133,6 @@ def big_models(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_models(pairs: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Return the pairs of which both models are among those named."""
     return pairs[pairs["direct_model"].isin(list(models)) & pairs["meta_model"].isin(list(models))]
 
 
@@ -146,7 +145,6 @@ def _products(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _reason(stack: DeltaStack, r: PairCorrelations, a: int, b: int) -> str | None:
-    """Return why a number of the pair is undefined, or None."""
     if not stack.item_ids:
         return "there are no items"
     for model in (a, b):

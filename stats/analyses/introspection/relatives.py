@@ -138,7 +138,6 @@ class ModelAdvantages:
     """Of each item, or paradigm where these are the draws, shape (models, draws); the squares of a row add up to the
     squared standard error."""
     n_relatives: tuple[int, ...]
-    """Of each model."""
     freedom: float = math.inf
     """Degrees of freedom of these standard errors: those that the sizes of paradigms leave."""
 

@@ -42,7 +42,6 @@ FILTER = ("corpus", "item_id", "direct_negative_share", "meta_negative_share", "
 
 
 def introspection_tables(corpora: Sequence[Corpus]) -> dict[str, pd.DataFrame]:
-    """Return the tables of the report by name."""
     results = [result for corpus in corpora for result in corpus.results]
     filtered = [
         corpus.filtered.assign(corpus=corpus.name, item_id=corpus.stack.item_ids)[[*FILTER]]

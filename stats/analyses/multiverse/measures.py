@@ -70,7 +70,6 @@ class Reading:
 
 
 def readings(table: ScoredTable) -> Iterator[Reading]:
-    """Yield every reading of a table."""
     for scores in table.methods:
         if scores.layout.kind == "prediction" or not scores.applies.any():
             continue
@@ -184,7 +183,6 @@ def claim_of(text: str, *, methods: Sequence[str], models: Sequence[str]) -> Cla
 
 
 def is_on_side(layout: MethodLayout, side: str) -> bool:
-    """Return whether a method stands on a side of a claim."""
     if side in (ASKED, MEASURED):
         return (layout.is_prompted and layout.kind != "prediction") == (side == ASKED)
     return bool(_matches(side, [layout.method]))

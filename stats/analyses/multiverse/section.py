@@ -128,7 +128,6 @@ class Curve:
     varying: tuple[str, ...]
     """Names of the choices that differ between specifications, with their columns in `table`."""
     fixed: dict[str, str]
-    """Choices that all specifications share."""
     tests: dict[str, dict[str, float]]
     """What `curve_test` returned, by what the draws are: items, and paradigms where there are enough."""
 

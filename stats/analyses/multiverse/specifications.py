@@ -38,7 +38,6 @@ class Specification:
     """One way of testing the claim."""
 
     choices: Mapping[str, str]
-    """Name of a choice -> what was chosen."""
     estimate: Estimate
     corpus: str
     item_ids: np.ndarray
@@ -63,7 +62,6 @@ class Held:
 
 
 def held(table: ScoredFrame) -> Held:
-    """Return what a table holds."""
     read = read_table(table)
     used = read.rows(read.is_choice & read.has_truth)
     keys = {"BOS": "bos_policy", "precision": "dtype", "prompt format": "prompt_format"}
@@ -80,7 +78,6 @@ def held(table: ScoredFrame) -> Held:
 
 
 def specifications(claim: Claim, tables: Sequence[Held]) -> list[Specification]:
-    """Return all specifications of a claim."""
     makers: dict[str, tuple[str, Callable[[Claim, Sequence[Held]], Iterator[Specification]]]] = {
         "people": ("human judgments of both sides", _of_people),
         "methods": ("a model with both", _of_pairs),
