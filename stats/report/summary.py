@@ -82,7 +82,7 @@ def summarise(
     margins, ratings = _margins(table), table.numbers("human_good")
     is_rated = not np.isnan(ratings).all()
     families = [
-        (family, [scores for scores in table.methods if any(np.isfinite(getattr(scores, x)).any() for x in needed)])
+        (family, [scores for scores in table.methods if not all(np.isnan(getattr(scores, x)).all() for x in needed)])
         for needed, family in _FAMILIES
         if is_rated or family is not _PEOPLE
     ]
