@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -231,9 +231,8 @@ def changed_between(tables: Sequence[ScoredFrame], methods: Sequence[Audited]) -
         definitions = table.signature.get("methods", {})
         for layout in table.layouts:
             models = defined.setdefault(layout.method, {})
-            definition = definitions.get(layout.method) if isinstance(definitions, Mapping) else None
-            if isinstance(definition, Mapping) and "sha256" in definition:
-                models.setdefault(str(definition["sha256"]), []).append(table.model)
+            if sha256 := definitions.get(layout.method, {}).get("sha256"):
+                models.setdefault(str(sha256), []).append(table.model)
     for method, models in defined.items():
         made = partial(result, "definitions", tables[0].corpus, method=method)
         if others := _scored_otherwise(method, tables):

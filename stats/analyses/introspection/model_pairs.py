@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,12 +119,11 @@ def pair_table(stack: DeltaStack, features: Mapping[str, ModelFeatures | None]) 
     sizes = [np.nan if known is None else float(known.size_billions) for known in declared]
     has_r = ~np.isnan(r.meta_direct_by_prompt)
     rows = []
-    for a, direct in enumerate(stack.models):
-        for b, meta in enumerate(stack.models):
-            kind = match_type(direct, declared[a], meta, declared[b])
-            n_items = int(r.n_items_by_prompt[has_r[:, a, b]].max(initial=0))
-            values = r.direct_direct[a, b], r.meta_direct[a, b], has_r[:, a, b].sum(), n_items
-            rows.append((direct, meta, kind, sizes[a], sizes[b], *values, _reason(stack, r, a, b)))
+    for (a, direct), (b, meta) in itertools.product(enumerate(stack.models), repeat=2):
+        kind = match_type(direct, declared[a], meta, declared[b])
+        n_items = int(r.n_items_by_prompt[has_r[:, a, b]].max(initial=0))
+        values = r.direct_direct[a, b], r.meta_direct[a, b], has_r[:, a, b].sum(), n_items
+        rows.append((direct, meta, kind, sizes[a], sizes[b], *values, _reason(stack, r, a, b)))
     return typed([dict(zip(COLUMNS, row, strict=True)) for row in rows])
 
 

@@ -98,18 +98,11 @@ def closest_relatives(
         others = [*read]
         others.remove(model)
         closest = min((kinds[model, other] for other in others), default=_UNRELATED)
-        if closest < _UNRELATED:
-            pairs = [(model, other) for other in others if kinds[model, other] == closest]
-            comparisons += [
-                comparison for pair in pairs if (comparison := _comparison(*pair, others, kinds)).yardsticks
-            ]
+        for relative in (other for other in others if kinds[model, other] == closest < _UNRELATED):
+            yardsticks = [other for other in others if min(kinds[other, model], kinds[other, relative]) >= closest]
+            if yardsticks:  # the relative is none: it is closer to itself
+                comparisons.append(Comparison(asked=model, relative=relative, yardsticks=tuple(yardsticks)))
     return tuple(comparisons)
-
-
-def _comparison(asked: int, relative: int, others: Sequence[int], kinds: Mapping[tuple[int, int], int]) -> Comparison:
-    closest = kinds[asked, relative]
-    third = (k for k in others if k != relative and min(kinds[k, asked], kinds[k, relative]) >= closest)
-    return Comparison(asked=asked, relative=relative, yardsticks=tuple(third))
 
 
 def most_similar(direct_direct: FloatArray, *, read: Sequence[int], asked: Sequence[int]) -> tuple[Comparison, ...]:
