@@ -22,7 +22,7 @@ from pairbank.errors import BankError
 from pairbank.scoring.api.names import DIRECT, is_string_logprob
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, groups, where
-from pairbank.stats.analyses.languages.items import LEAST_LANGUAGES, UNKNOWN, family, items_of, name, resource
+from pairbank.stats.analyses.languages.items import LEAST_LANGUAGES, UNKNOWN, facts_of, items_of
 from pairbank.stats.figures.charts import MOST_LINES, MOST_SERIES, areas, intervals, pages
 from pairbank.stats.figures.models import FEW, grouped_map
 from pairbank.stats.measures.accuracy import accuracy
@@ -103,7 +103,12 @@ def shared_names() -> dict[str, tuple[str, ...]]:
 
 def languages_in_order(tags: Sequence[str]) -> list[str]:
     """Return languages by family, within one from the best resourced to the least; unknown ones last."""
-    return sorted(tags, key=lambda tag: (family(tag) == UNKNOWN, family(tag), -resource(tag), tag))
+
+    def place(tag: str) -> tuple[bool, str, int, str]:
+        facts = facts_of(tag)
+        return facts.family == UNKNOWN, facts.family, 1 if facts.resource is None else -facts.resource, tag
+
+    return sorted(tags, key=place)
 
 
 def _accuracies(items: pd.DataFrame, by: list[str]) -> pd.DataFrame:
@@ -121,8 +126,9 @@ def _languages(items: pd.DataFrame, whole: pd.DataFrame, tags: Sequence[str]) ->
     for tag in tags:
         of_items, of_language = where(items, language=tag), where(whole, language=tag)
         prompted = of_language[~is_reference(of_language)]
-        row: dict[str, Any] = {"language": tag, "name": name(tag), "family": family(tag)}
-        row |= {"resource class": resource(tag) if resource(tag) >= 0 else None}
+        facts = facts_of(tag)
+        row: dict[str, Any] = {"language": tag, "name": facts.name, "family": facts.family}
+        row |= {"resource class": facts.resource}
         row |= {"phenomena": of_items["phenomenon"].nunique(), "corpora": ", ".join(sorted(set(of_items["corpus"])))}
         row |= {"n": int(of_language["n"].max()), "models": f"{of_items['model'].nunique()} of {n_models}"}
         row |= {DIRECT: _range(of_language[is_reference(of_language)]), "asked": _range(prompted)}
@@ -136,8 +142,9 @@ def _range(rows: pd.DataFrame) -> str:
 
 def _groups(whole: pd.DataFrame) -> pd.DataFrame:
     """Return means over languages, a language counting one, by family and by resource class."""
-    columns = {"resource": whole["language"].map(resource).astype(str).replace("-1", UNKNOWN)}
-    columns["family"] = whole["language"].map(family)
+    facts = whole["language"].map(facts_of)
+    columns = {"resource": facts.map(lambda x: UNKNOWN if x.resource is None else str(x.resource))}
+    columns["family"] = facts.map(lambda x: x.family)
     parts = [
         whole.groupby(["model", "method", group.rename("group")], sort=True)["value"]
         .agg(languages="size", mean=lambda values: values.mean(), lowest="min", highest="max")
@@ -162,7 +169,7 @@ def language_pages(tags: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         ends = [
             at
             for at in range(max(start + 1, room), min(start + MOST_LANGUAGES, len(tags)) + 1)
-            if at == len(tags) or family(tags[at]) != family(tags[at - 1])
+            if at == len(tags) or facts_of(tags[at]).family != facts_of(tags[at - 1]).family
         ]
         stop = len(tags) if nth == n_pages - 1 else min(ends or [target], key=lambda end: abs(end - target))
         yield str(nth + 1) if nth else "", list(tags[start:stop])
@@ -203,11 +210,12 @@ def _maps(
         shown = rows[rows["language"].isin(some)]
         values, n = (shown.pivot(index="language", columns=[*columns], values=cell) for cell in ("value", "n"))
         order = [key for key in itertools.product(*columns.values()) if key in values]
-        index = [f"{name(tag)} ({tag})" if name(tag) else tag for tag in some]
-        index = [f"{x} {resource(tag) if resource(tag) >= 0 else '–'}" for x, tag in zip(index, some, strict=True)]
+        facts = [facts_of(tag) for tag in some]
+        names = [f"{x.name} ({tag})" if x.name else tag for x, tag in zip(facts, some, strict=True)]
+        index = [f"{x} {'–' if y.resource is None else y.resource}" for x, y in zip(names, facts, strict=True)]
         labels = [label for _, label in order]
         values, n = (x.reindex(index=some, columns=order).set_axis(index).set_axis(labels, axis=1) for x in (values, n))
-        blocks: dict[str, Any] = {"row_groups": [family(tag) for tag in some]}
+        blocks: dict[str, Any] = {"row_groups": [x.family for x in facts]}
         blocks |= {"column_groups": [block for block, _ in order if block]}
         draw = partial(grouped_map, values, n, **blocks, value_label="accuracy", title=title)
         of_map = {"n": shown["n"], "model": shown["model"].iloc[0], "reference": reference_names(rows)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from pairbank.builders.languages import language_facts
+from pairbank.builders.languages import LanguageFacts, language_facts
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import read_table
 
@@ -24,23 +24,11 @@ def items_of(table: ScoredFrame) -> Iterator[pd.DataFrame]:
         yield items.assign(method=layout.method, delta=read.delta(layout.method))
 
 
-def name(tag: str) -> str:
-    """Return the name of a language; empty where the list does not have it."""
-    facts = language_facts().get(tag.partition("-")[0])
-    return facts.name if facts else ""
+def facts_of(tag: str) -> LanguageFacts:
+    """Return what is known of a language; of one that the list does not have, that it is of an unknown family.
 
-
-def family(tag: str) -> str:
-    """Return the family of a language, `unknown` where the list does not have it.
-
-    >>> family("fr-CA"), family("xx")
+    >>> facts_of("fr-CA").family, facts_of("xx").family
     ('Indo-European, Romance', 'unknown')
     """
-    facts = language_facts().get(tag.partition("-")[0])
-    return facts.family if facts else UNKNOWN
-
-
-def resource(tag: str) -> int:
-    """Return the class of a language; -1 where it has none."""
-    facts = language_facts().get(tag.partition("-")[0])
-    return facts.resource if facts is not None and facts.resource is not None else -1
+    unknown = LanguageFacts(language=tag, name="", family=UNKNOWN, resource=None)
+    return language_facts().get(tag.partition("-")[0], unknown)
