@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import pandas as pd
 
 from pairbank.arrays import FloatArray
 from pairbank.builders.ratings import FORCED_CHOICE, without_constant_raters
+from pairbank.scoring.api.layout import MethodLayout
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.by_distance import BIN_COLUMNS, EDIT_DISTANCE, bin_charts, close_pairs, rows_by_bin
 from pairbank.stats.analyses.form import (
@@ -78,24 +79,25 @@ def people(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[s
     points: list[pd.DataFrame] = []
     ceilings: dict[str, dict[str, Any]] = {}
     for part in (part for table in used for part in read_table(table).parts()):
-        for rated in _rated(part):
-            place = SummaryRow(method=rated.method, versus=HUMAN, **part.place)
-            rows["correlation"] += _correlations(rated, place, is_filtered=part.corpus in filtered)
-            bent = percentage_bend(rated.delta, rated.human_delta, clusters=rated.pairs.paradigms)
-            rows["robust"].append(replace(place, metric=ROBUST).row(bent, n_rows=rated.n_rows))
-            if not (part.subset and rated.is_prompted):  # within subsets, only string probabilities have bins
-                rows["by_bin"] += rows_by_bin(rated.pairs, rated.delta, rated.human_delta, replace(place, metric=R))
-            counts = choice_counts(rated.delta, rated.human_delta)
+        for layout, pairs, n_rows in _rated(part):
+            x, y, of = pairs.delta(layout.method), pairs.human_delta, pairs.paradigms
+            place = SummaryRow(method=layout.method, versus=HUMAN, **part.place)
+            rows["correlation"] += _correlations(pairs, place, n_rows=n_rows, is_filtered=part.corpus in filtered)
+            bent = percentage_bend(x, y, clusters=of)
+            rows["robust"].append(replace(place, metric=ROBUST).row(bent, n_rows=n_rows))
+            if not (part.subset and layout.is_prompted):  # within subsets, only string probabilities have bins
+                rows["by_bin"] += rows_by_bin(pairs, x, y, replace(place, metric=R))
+            counts = choice_counts(x, y)
             for metric, measure in (("kappa_human", cohens_kappa), ("raw_agreement_human", raw_agreement)):
-                estimate = measure(rated.delta, rated.human_delta, clusters=rated.pairs.paradigms)
-                rows["choices"].append(replace(place, metric=metric).row(estimate, n_rows=rated.n_rows) | counts)
+                estimate = measure(x, y, clusters=of)
+                rows["choices"].append(replace(place, metric=metric).row(estimate, n_rows=n_rows) | counts)
             if not part.subset:
                 if place.corpus not in ceilings:
                     ceiling = ceiling_of(part.choices, spreads)
                     ceilings[place.corpus] = {"corpus": place.corpus} | {x: getattr(ceiling, x) for x in _CEILING}
-                rows["corrected"] += _corrected(rated, place, spreads)
-                kept = equal_steps(rated.delta.size, MOST_POINTS)
-                drawn = pd.DataFrame({"delta": rated.delta[kept], "human": rated.human_delta[kept]})
+                rows["corrected"] += _corrected(pairs, place, spreads)
+                kept = equal_steps(x.size, MOST_POINTS)
+                drawn = pd.DataFrame({"delta": x[kept], "human": y[kept]})
                 points.append(drawn.assign(**{name: getattr(place, name) for name in KEYS}))
     if not rows:
         return Result()
@@ -131,52 +133,30 @@ def people(tables: Sequence[ScoredFrame], context: Context, *, filtered: tuple[s
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rated:
-    """The pairs of one table that people rated, with one method's differences."""
-
-    method: str
-    delta: FloatArray
-    human_delta: FloatArray
-    pairs: ScoredTable
-    n_rows: int
-    """Rated pairs that the method applies to, identical sides included."""
-    is_prompted: bool
-
-
-def _rated(table: ScoredTable) -> Iterator[_Rated]:
+def _rated(table: ScoredTable) -> Iterator[tuple[MethodLayout, ScoredTable, int]]:
+    """Yield each method with the pairs that it and people rated, and how many they are with identical sides."""
     judged, human = ~np.isnan(table.human_delta), table.choices.human_delta
     for layout in table.layouts:
-        delta = table.choices.delta(layout.method)
-        keep = ~np.isnan(delta + human)
-        if keep.sum() < LEAST_RATED:
-            continue
-        yield _Rated(
-            method=layout.method,
-            delta=delta[keep],
-            human_delta=human[keep],
-            pairs=table.choices.rows(keep),
-            is_prompted=layout.is_prompted,
-            n_rows=int((judged & ~np.isnan(table.delta(layout.method))).sum()),
-        )
+        keep = ~np.isnan(table.choices.delta(layout.method) + human)
+        if keep.sum() >= LEAST_RATED:
+            n_rows = int((judged & ~np.isnan(table.delta(layout.method))).sum())
+            yield layout, table.choices.rows(keep), n_rows
 
 
-def _correlations(rated: _Rated, place: SummaryRow, *, is_filtered: bool) -> Iterator[dict[str, Any]]:
+def _correlations(pairs: ScoredTable, place: SummaryRow, *, n_rows: int, is_filtered: bool) -> Iterator[dict[str, Any]]:
+    x, y, paradigms = pairs.delta(place.method), pairs.human_delta, pairs.paradigms
     current = replace(place, metric="pearson_human")
-    paradigms = rated.pairs.paradigms
-    yield current.row(pearson(rated.delta, rated.human_delta, clusters=paradigms), n_rows=rated.n_rows)
-    distance = rated.pairs.numbers(EDIT_DISTANCE)
+    yield current.row(pearson(x, y, clusters=paradigms), n_rows=n_rows)
+    distance = pairs.numbers(EDIT_DISTANCE)
     known = ~np.isnan(distance)
     if known.sum() < LEAST_RATED or is_filtered:
         return
     limit = largest_distance_kept(distance[known])
-    x, y, of = rated.delta[known], rated.human_delta[known], paradigms[known]
-    for name, rows in (("at most", distance[known] <= limit), ("below", distance[known] < limit)):
+    for name, rows in (("at most", known & (distance <= limit)), ("below", known & (distance < limit))):
         group = f"{name} the 75th percentile ({limit:g})"
-        present = replace(
-            current, group_by=EDIT_DISTANCE, group=f"{current.group}: {group}" if current.group else group
-        )
-        yield present.row(pearson(x[rows], y[rows], clusters=of[rows]), n_rows=rated.n_rows)
+        group = f"{current.group}: {group}" if current.group else group
+        present = replace(current, group_by=EDIT_DISTANCE, group=group)
+        yield present.row(pearson(x[rows], y[rows], clusters=paradigms[rows]), n_rows=n_rows)
 
 
 def _spreads_of(ratings: Sequence[pd.DataFrame | str]) -> pd.DataFrame:
@@ -198,15 +178,14 @@ def _spreads(table: ScoredTable, spreads: pd.DataFrame) -> tuple[FloatArray, ...
     return tuple(spreads.reindex(table.item_ids).to_numpy(dtype=np.float64).T)
 
 
-def _corrected(rated: _Rated, place: SummaryRow, spreads: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _corrected(pairs: ScoredTable, place: SummaryRow, spreads: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield r over the root of the reliability of people's differences, on the pairs whose ratings have a spread."""
-    sd_good, n_good, sd_bad, n_bad = _spreads(rated.pairs, spreads)
+    sd_good, n_good, sd_bad, n_bad = _spreads(pairs, spreads)
     noise = sd_good**2 / n_good + sd_bad**2 / n_bad
     known = ~np.isnan(noise) & (np.fmin(n_good, n_bad) > 1)
     if known.sum() >= LEAST_CORRECTED:
-        estimate = disattenuated(
-            rated.delta[known], rated.human_delta[known], noise[known], clusters=rated.pairs.paradigms[known]
-        )
+        x, y = pairs.delta(place.method)[known], pairs.human_delta[known]
+        estimate = disattenuated(x, y, noise[known], clusters=pairs.paradigms[known])
         counts = {name: getattr(estimate, name) for name in ("n", "n_paradigms", "reason")}
         yield {name: getattr(place, name) for name in KEYS} | cells(estimate) | counts
 
