@@ -58,11 +58,7 @@ def suites(tables: Sequence[ScoredFrame], _context: Context) -> Result:
         },
         main_chart="accuracy",
         charts=[*_charts(by_suite, where(comparisons, kind=TWOFOLD))],
-        values={
-            "means": bootstrap.wider(models),
-            "twofold": where(comparisons, kind=TWOFOLD),
-            "FEW": FEW,
-        },
+        values={"means": bootstrap.wider(models), "twofold": where(comparisons, kind=TWOFOLD), "FEW": FEW},
     )
 
 

@@ -17,14 +17,7 @@ from pairbank.errors import BankError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 from pairbank.stats.analyses.base import Context, Section
-from pairbank.stats.analyses.neuro import (
-    LAYER_DTYPES,
-    Probed,
-    ProbeScores,
-    layer_rows,
-    neuro,
-    summary_rows,
-)
+from pairbank.stats.analyses.neuro import LAYER_DTYPES, Probed, ProbeScores, layer_rows, neuro, summary_rows
 from pairbank.stats.report.overview import overview
 from pairbank.stats.report.page import pages_of
 from pairbank.stats.report.report import Report
