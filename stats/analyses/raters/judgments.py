@@ -15,11 +15,11 @@ from pairbank.builders.ratings import FORCED_CHOICE, normalised
 from pairbank.errors import BankError
 from pairbank.files import read_parquet
 from pairbank.stats.analyses.people import ceiling_of
-from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.estimates.shares import signs
 from pairbank.stats.measures.accuracy import accuracy
 from pairbank.stats.measures.agreement import pearson
-from pairbank.stats.scored_table.scored_table import PARADIGM_DTYPES, ScoredTable
+from pairbank.stats.scored_table.scored_table import ScoredTable
 
 OF_SENTENCES = ("direct", "judgment", "rating")
 """Kinds of methods that score a single side; what compares both has no score of either."""
@@ -34,8 +34,10 @@ def place_of(
     corpus: str, kind: str, who: str, *, method: str = "", estimate: Estimate | None = None, r: float = math.nan
 ) -> dict[str, Any]:
     """Return the cells of a row."""
-    known = estimate or undefined("", n=0, method="")
-    cells = {name: getattr(known, name) for name in ("value", "low", "high", "n", *PARADIGM_DTYPES)}
+    cells: dict[str, Any] = {"value": math.nan, "low": math.nan, "high": math.nan, "n": 0}
+    cells |= {"low_paradigms": math.nan, "high_paradigms": math.nan, "n_paradigms": 0}
+    if estimate is not None:
+        cells = {name: getattr(estimate, name) for name in cells}
     place = {"corpus": corpus, "kind": kind, "who": who, "method": method}
     return place | cells | {"r_with_others": r, "share_ahead": math.nan, "r_with_means": math.nan, "n_means": 0}
 
