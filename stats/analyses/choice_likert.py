@@ -46,15 +46,9 @@ HUMAN_CHOICE = "human_choice"
 TIES_FIRST, DIFFERENCE = "accuracy_ties_first", "difference"
 COUNTS = ("first_first", "first_second", "second_first", "second_second")
 """Of a confusion matrix: reference, method."""
-DIFFERENCE_COLUMNS = {
-    "measure": "string",
-    "reading": "string",
-    "told_by": "string",
-    "in_paper": "bool",
-    "n_ties": "int64",
-    "minus": "string",
-}
-COLUMNS = {name: kind for name, kind in DIFFERENCE_COLUMNS.items() if name != "minus"} | dict.fromkeys(COUNTS, "int64")
+_COMPARED = dict.fromkeys(("measure", "reading", "told_by"), "string") | {"in_paper": "bool", "n_ties": "int64"}
+DIFFERENCE_COLUMNS = _COMPARED | {"minus": "string"}
+COLUMNS = _COMPARED | dict.fromkeys(COUNTS, "int64")
 """Beside those of the summary: what is measured and read how, what tells the reference, whether it is the one method of
 its kind that figures and first tables show, ties, and the confusion counts."""
 MOST_COLUMNS = 6
@@ -72,16 +66,15 @@ TIED = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": INK, "li
 def choice_likert(tables: Sequence[ScoredFrame], _context: Context) -> Result:
     """Return accuracy against people and design, and consistency between the measures."""
     rows: dict[str, Rows] = defaultdict(list)
-    rated: dict[str, tuple[ScoredTable, SummaryRow]] = {}
-    for table in tables:
-        read = read_table(table)
+    rated: dict[str, ScoredTable] = {}
+    for read in map(read_table, tables):
         pairs = read.rows(read.has_value("task", TASK))
-        place = SummaryRow(**pairs.place)
         if of_model := list(measures(pairs.choices)):
-            rated.setdefault(pairs.corpus, (pairs, place))
-            _add_rows(rows, of_model, pairs, place)
-    for pairs, place in rated.values():
-        _add_rows(rows, list(human_measures(pairs.choices)), pairs, replace(place, model=HUMAN))
+            rated.setdefault(pairs.corpus, pairs)
+            _add_rows(rows, of_model, pairs, SummaryRow(**pairs.place))
+    for pairs in rated.values():
+        place = SummaryRow(**pairs.place | {"model": HUMAN})
+        _add_rows(rows, list(human_measures(pairs.choices)), pairs, place)
     if not rows["accuracy"]:
         return Result()
     accuracies, consistency = (long_table(rows[name], COLUMNS) for name in ("accuracy", "consistency"))
