@@ -135,6 +135,7 @@ def mixed(
     effects_table = typed(rows["effects"])
     drawn = effects_table[(effects_table["outcome"] == "delta") & effects_table["value"].notna()]
     sizes = drawn.groupby("corpus")["corpus"].transform("size")
+    draw = partial(intervals, rows="level", series="term", x_label="difference (standard deviations)", chance=0)
     return Result(
         tables={
             "comparisons": pd.DataFrame(rows["comparisons"]),
@@ -144,12 +145,7 @@ def mixed(
             "covariates": typed(rows["covariates"], SLOPE_COLUMNS),
         },
         main_table="comparisons",
-        charts=charts(
-            "effects_on_deltas",
-            drawn[sizes <= MOST_LEVELS],
-            "corpus",
-            draw=partial(intervals, rows="level", series="term", x_label="difference (standard deviations)", chance=0),
-        ),
+        charts=charts("effects_on_deltas", drawn[sizes <= MOST_LEVELS], "corpus", draw=draw),
         values={"fits": fits, "refused": refused},
     )
 

@@ -156,21 +156,11 @@ def neuro(_tables: Sequence[ScoredFrame], context: Context) -> Result:
     f1 = layers[(layers["metric"] == "f1") & layers["value"].notna()]
     unfitted = summary[(summary["metric"] == "f1") & summary["reason"].notna()]
     is_group = unfitted["group_by"] != ALL
+    draw = partial(curves, x="layer", series="labels", x_label="layer", y_label="F1")
     return Result(
         tables={"models": models, "summary": summary, "layers": layers},
         main_table="models" if models["f1"].notna().any() else "",
-        charts=charts(
-            "layers_of",
-            f1,
-            "corpus",
-            "model",
-            draw=curves,
-            select=_by_layer,
-            x="layer",
-            series="labels",
-            x_label="layer",
-            y_label="F1",
-        ),
+        charts=charts("layers_of", f1, "corpus", "model", draw=draw, select=_by_layer),
         values={"unfitted": unfitted[is_group] if is_group.any() else unfitted},
     )
 

@@ -54,6 +54,8 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
     made |= {"wordings": pd.DataFrame(cells.over_wordings(asked)), "brier": brier, "reliability": reliability}
     of_corpora = compared.assign(panel=compared["task"] + ": " + compared["corpus"])
     of_corpora = of_corpora[of_corpora["corpus"] != cells.POOLED]
+    draw, name = partial(curve_panels, x="confidence", panel="prompt", series="model"), "reliability {task} {corpus}"
+    labels: dict[str, Any] = {"x_label": "probability of the answer", "y_label": "share right", "diagonal": True}
     return Result(
         tables=made,
         main_chart="consistency",
@@ -67,19 +69,7 @@ def prompting(tables: Sequence[ScoredFrame], context: Context) -> Result:
             ),
             *_scatters(asked, models),
             *charts(
-                "calibration",
-                reliability,
-                "task",
-                "corpus",
-                draw=curve_panels,
-                name="reliability {task} {corpus}",
-                select=wider,
-                x="confidence",
-                panel="prompt",
-                series="model",
-                x_label="probability of the answer",
-                y_label="share right",
-                diagonal=True,
+                "calibration", reliability, "task", "corpus", name=name, select=wider, draw=partial(draw, **labels)
             ),
         ],
         values={
