@@ -183,15 +183,9 @@ def disagreement(direct_nats: FloatArray, meta_nats: FloatArray, *, least_share:
     )
     differ = 2 * ((meta >= least_share) & (meta <= 1 - least_share))
     differ += (direct >= least_share) & (direct <= 1 - least_share)
+    shares = pd.DataFrame({"direct_negative_share": direct, "meta_negative_share": meta})
     outcomes = np.array(OUTCOMES, dtype=object)[differ]
-    return pd.DataFrame(
-        {
-            "direct_negative_share": direct,
-            "meta_negative_share": meta,
-            "kept": differ == OUTCOMES.index(KEPT),
-            "outcome": outcomes,
-        }
-    )
+    return shares.assign(kept=differ == OUTCOMES.index(KEPT), outcome=outcomes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -184,12 +184,8 @@ def _by_choice(table: pd.DataFrame, varying: Sequence[str]) -> pd.DataFrame:
     for name in varying:
         by_level = table.groupby(name, sort=False)
         between = float(by_level["estimate"].transform("mean").var(ddof=0))
-        part = by_level.agg(
-            specifications=("estimate", "size"),
-            median=("estimate", "median"),
-            holds=("holds", "mean"),
-            beyond=("beyond", "mean"),
-        )
+        of_estimates = {"specifications": ("estimate", "size"), "median": ("estimate", "median")}
+        part = by_level.agg(**of_estimates, holds=("holds", "mean"), beyond=("beyond", "mean"))
         share = between / spread if spread > 0 else math.nan
         parts.append(part.rename_axis("level").reset_index().assign(choice=name, choice_share=share)[[*CHOICES]])
     return pd.concat(parts[1:] or parts, ignore_index=True)
