@@ -1,6 +1,7 @@
 """The section that compares all models and all methods."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from scipy.stats import t as student
 
 from pairbank.errors import BankError
+from pairbank.stats.analyses.base import Section
 from pairbank.stats.analyses.comparisons import comparisons as section
 from pairbank.stats.estimates.bootstrap import freedom
 from pairbank.stats.measures.paired_tests import corrected, mcnemar_mid_p
@@ -19,9 +21,14 @@ def models(n_models: int = 4) -> list[ScoredFrame]:
     return [rated_table(seed=seed, model=f"m{seed}") for seed in range(n_models)]
 
 
+@cache
+def of_four() -> Section:
+    return section(models())
+
+
 @pytest.mark.ci
 def test_all_pairs_of_models_and_of_methods_are_there_once() -> None:
-    result = section(models()).tables["comparisons"]
+    result = of_four().tables["comparisons"]
     by_kind = result.groupby("compared")["n"].size().to_dict()
     assert by_kind == {"models": 6 * 2, "methods": 4}  # 6 pairs by 2 methods; 1 pair in 4 models
     assert set(result["n"]) == {199}
@@ -31,7 +38,7 @@ def test_all_pairs_of_models_and_of_methods_are_there_once() -> None:
 @pytest.mark.ci
 def test_a_pair_has_the_numbers_of_its_items() -> None:
     tables = models()
-    rows = keyed(section(tables).tables["comparisons"], "compared", "within", "a", "b")
+    rows = keyed(of_four().tables["comparisons"], "compared", "within", "a", "b")
     row = rows["models", "direct", "m0", "m2"]
     a, b = (tables[i].frame["direct_delta"].to_numpy()[1:] > 0 for i in (0, 2))
     assert (row["n_only_a"], row["n_only_b"]) == ((a & ~b).sum(), (~a & b).sum())
@@ -41,7 +48,7 @@ def test_a_pair_has_the_numbers_of_its_items() -> None:
 
 @pytest.mark.ci
 def test_p_values_are_corrected_over_the_models_of_a_method_and_over_all_pairs_of_methods() -> None:
-    result = section(models()).tables["comparisons"]
+    result = of_four().tables["comparisons"]
     for _, part in result.groupby(result["within"].where(result["compared"] == "models", "")):
         expected = corrected(part["p_mid"].to_numpy())
         np.testing.assert_array_equal(part["p_mid_holm"], expected.holm)
@@ -80,7 +87,7 @@ def test_only_common_items_are_compared() -> None:
 
 @pytest.mark.ci
 def test_the_text_counts_differences() -> None:
-    result = section(models())
+    result = of_four()
     table = result.tables["comparisons"]
     kind = table[table["compared"] == "models"]
     assert f"{(kind['p_mid_holm'] < 0.05).sum()} of 12 comparisons differ" in result.text
@@ -138,7 +145,7 @@ def test_comparisons_without_a_test_are_counted_with_the_reason() -> None:
 
 @pytest.mark.ci
 def test_the_first_page_has_seven_columns_with_those_that_differ_on_top() -> None:
-    result = section(models())
+    result = of_four()
     first, whole = (result.tables[name] for name in ("first", "comparisons"))
     assert list(first) == ["corpus", "within", "a", "b", "difference", "n", "Holm's p"]
     assert len(first) == len(whole)
@@ -157,6 +164,6 @@ def test_a_method_that_equals_another_is_no_further_comparison() -> None:
         )
         for table in tables
     ]
-    once, twice = (section(of).tables["comparisons"] for of in (tables, copied))
+    once, twice = (one.tables["comparisons"] for one in (of_four(), section(copied)))
     kept = twice[~(twice[["a", "b", "within"]] == "copy").any(axis=1)]
     np.testing.assert_array_equal(kept["p_mid_holm"], once["p_mid_holm"])

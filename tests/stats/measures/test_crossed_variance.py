@@ -36,7 +36,7 @@ def test_balanced_two_way_components_are_those_of_analysis_of_variance() -> None
 def test_components_are_unbiased_with_and_without_missing_cells(missing: float) -> None:
     truth = (1.0, 0.5, 0.5, 0.3, 0.8, 0.2, 2.0)
     rng = np.random.default_rng(0)
-    runs = [list(drawn(rng, 40, truth, missing).values()) for _ in range(30)]
+    runs = [list(drawn(rng, 25, truth, missing).values()) for _ in range(30)]
     mean, error = np.mean(runs, axis=0), np.std(runs, axis=0) / np.sqrt(30)
     assert (np.abs(mean - truth) < 3.5 * error).all()
 

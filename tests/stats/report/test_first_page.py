@@ -80,8 +80,9 @@ def test_averaging_the_orders_would_have_told_a_preference_of_an_answer_by_place
     result = [answering(lean=9, order=2.0, seed=seed) for seed in range(20)]
     averaged = [float((one.frame["meta_delta"][1:] > 0).mean()) for one in result]
     assert max(averaged) < 0.25
-    assert all("prompted answers favour" not in overview(one).answer for one in result[:3])
-    assert all("gpt2 always picks the first option" in overview(one).answer for one in result[:3])
+    for said in (overview(one).answer for one in result[:3]):
+        assert "prompted answers favour" not in said
+        assert "gpt2 always picks the first option" in said
 
 
 def test_a_report_without_a_title_asks_about_its_models_and_corpora() -> None:

@@ -1,5 +1,7 @@
 """Every model has its place: from small to large, in tables that fit a page and in figures that hide none."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,13 @@ from pairbank.stats.scored_table.model_features import ModelFeatures
 from scored_frames import related_frames
 
 NAMES = [f"model {nth:02d}" for nth in range(21)]
+
+
+@cache
+def many() -> tuple[list[ScoredFrame], Section]:
+    """21 models with seven methods, and their overview."""
+    frames = related_frames(NAMES, n_items=40, n_prompts=6)
+    return frames, overview(frames)
 
 
 def overview(frames: list[ScoredFrame]) -> Section:
@@ -42,19 +51,19 @@ def test_models_stand_from_small_to_large_and_unknown_ones_last() -> None:
 
 
 def test_the_scatters_have_a_cell_of_each_model_and_prompt_with_its_r() -> None:
-    frames = related_frames(NAMES, n_items=40, n_prompts=3)
-    figures = {figure.name: figure for figure in overview(frames).figures}
+    frames, made = many()
+    figures = {figure.name: figure for figure in made.figures}
     shown = []
     for name in ("scatter_toy_1", "scatter_toy_2", "scatter_toy_3"):
         axes = figures[name].draw().axes[0]
         models = [text.get_text() for text in axes.get_yticklabels()]
         cells = np.asarray(axes.collections[0].get_offsets())
-        assert len(cells) == 40 * 3 * len(models)
+        assert len(cells) == 40 * 6 * len(models)
         numbers = [text.get_text() for text in axes.texts]
         for nth, model in enumerate(models):
             frame = frames[NAMES.index(model)].frame
-            r = [np.corrcoef(frame["direct_delta"], frame[f"prompt_{prompt}_delta"])[0, 1] for prompt in range(3)]
-            assert numbers[3 * nth : 3 * nth + 3] == [f"{x:z.2f}" for x in r]
+            r = [np.corrcoef(frame["direct_delta"], frame[f"prompt_{prompt}_delta"])[0, 1] for prompt in range(6)]
+            assert numbers[6 * nth : 6 * nth + 6] == [f"{x:z.2f}" for x in r]
         shown += models
     assert shown == NAMES
     assert "scatter_toy_4" not in figures
@@ -76,18 +85,18 @@ def test_a_cell_has_its_points_in_the_quadrant_of_their_signs() -> None:
 
 
 def test_with_many_methods_the_first_table_has_a_line_a_method() -> None:
-    frames = related_frames(NAMES, n_items=40, n_prompts=6)
-    few, many = (overview(frames[:n]).tables["accuracies"] for n in (3, 21))
+    frames, made = many()
+    few, all_of_them = (one.tables["accuracies"] for one in (overview(frames[:3]), made))
     assert list(few.columns) == ["corpus", "method", "n", *NAMES[:3]]
     assert few["method"].tolist() == ["direct", *(f"prompt_{nth}" for nth in range(6))]
     share = (frames[1].frame["prompt_4_delta"] > 0).mean()
     assert str(few.set_index("method").loc["prompt_4", NAMES[1]]).startswith(f"{share:.2f} [")
-    assert list(many.columns) == ["corpus", "method", "n", "min", "max"]
+    assert list(all_of_them.columns) == ["corpus", "method", "n", "min", "max"]
     shares = pd.Series({x.model: (x.frame["prompt_4_delta"] > 0).mean() for x in frames})
-    row = many.set_index("method").loc["prompt_4"]
+    row = all_of_them.set_index("method").loc["prompt_4"]
     assert row["min"].startswith(f"{shares.min():.2f} (")
     assert row["max"].endswith(f"({shares.idxmax()})") or (shares == shares.max()).sum() > 1
-    assert len(overview(frames[:3]).tables["accuracies"]) == 7
+    assert len(few) == 7
 
 
 def test_people_stand_once_and_never_as_a_row_of_empty_cells() -> None:
