@@ -87,10 +87,10 @@ def test_exchanging_the_classes_turns_the_area_round(good: list[float], bad: lis
 
 def test_a_corpus_of_67_thousand_pairs_takes_seconds() -> None:
     good, bad = pairs(67_000, ties=True)
-    start = time.perf_counter()
+    start = time.process_time()
     result = auc(pooled_pairs(good, bad))
     assert result.low < result.value < result.high
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("ties", [False, True])

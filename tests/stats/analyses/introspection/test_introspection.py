@@ -225,8 +225,8 @@ def test_identical_models_are_no_error() -> None:
 def test_21_models_9_methods_and_1048_items_take_seconds() -> None:
     names = list(PUBLISHED_MODELS)
     tables = related_frames(names, n_items=1048, n_prompts=8)
-    started = time.perf_counter()
+    started = time.process_time()
     result = introspection(tables, Context(n_resamples=200, features=dict(PUBLISHED_MODELS)))
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     assert len(result.tables["pairs"]) == 2 * 441
     assert math.isfinite(result.tables["self_contrasts"]["low"].sum())
