@@ -8,10 +8,14 @@ an isolate, and English is in Figure 1 only).
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pairbank.builders.sources.readers import data_file, read_delimited
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,23 +30,6 @@ class LanguageType:
     family: str | None
     group: str
     """weakly inflected, strongly inflected, agglutinative or analytic (Figure 1)."""
-
-
-@functools.cache
-def typology() -> Mapping[str, LanguageType]:
-    table = read_delimited(
-        data_file("typology.tsv"), ("language", "name", "typology", "family", "group"), delimiter="\t"
-    )
-    return {
-        row["language"]: LanguageType(
-            language=row["language"],
-            name=row["name"],
-            typology=row["typology"] or None,
-            family=row["family"] or None,
-            group=row["group"],
-        )
-        for _, row in table
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +47,20 @@ class LanguageFacts:
 
 
 @functools.cache
+def typology() -> Mapping[str, LanguageType]:
+    return _by_language("typology.tsv", LanguageType)
+
+
+@functools.cache
 def language_facts() -> Mapping[str, LanguageFacts]:
-    table = read_delimited(data_file("languages.tsv"), ("language", "name", "family", "resource"), delimiter="\t")
+    return _by_language("languages.tsv", LanguageFacts)
+
+
+def _by_language(file: str, record: Callable[..., T]) -> dict[str, T]:
+    """Return the rows of a table, whose columns are the record's fields; an empty cell is None, digits are a number."""
+    names = [*inspect.signature(record).parameters]
+    rows = (row for _, row in read_delimited(data_file(file), names, delimiter="\t"))
     return {
-        row["language"]: LanguageFacts(
-            language=row["language"],
-            name=row["name"],
-            family=row["family"],
-            resource=int(row["resource"]) if row["resource"] else None,
-        )
-        for _, row in table
+        row["language"]: record(**{x: int(row[x]) if row[x].isdigit() else row[x] or None for x in names})
+        for row in rows
     }

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 from pathlib import Path
@@ -112,13 +111,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401
 
 def api_page() -> str:
     """Return the page of the public verbs: a heading each, filled by mkdocstrings."""
-    source = ast.parse((ROOT / "src/pairbank/__init__.py").read_text(encoding="utf-8"))
-    [modules] = [
-        ast.literal_eval(node.value)
-        for node in source.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MODULES"
-    ]
-    entries = "\n\n".join(
-        f"::: pairbank.{module}.{name}" for module, names in modules.items() for name in names.split()
-    )
+    stub = (ROOT / "src/pairbank/__init__.pyi").read_text(encoding="utf-8")
+    names = re.findall(r"^from (\S+) import (\w+)", stub, re.MULTILINE)
+    entries = "\n\n".join(f"::: {module}.{name}" for module, name in names)
     return f"# Python\n\nEverything that `import pairbank` offers, in the order in which data flow.\n\n{entries}\n"

@@ -62,23 +62,11 @@ VERSION_MODULUS = 2**24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    median: float
-    low: float
-    """5th percentile."""
-    high: float
-    """95th percentile."""
-
-    def __str__(self) -> str:
-        return f"{number(self.median, digits=0)} ({number(self.low, digits=0)} to {number(self.high, digits=0)})"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     scale: str
     n_items: int
-    raters: Spread | None
-    """People an item; None where the source does not say it."""
+    raters: str
+    """People an item: median and 5th to 95th percentile; "" where the source does not say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +77,10 @@ class Contents:
     """Column -> type, of a model's table; all have the same columns. Empty where no model was scored."""
     example: Mapping[str, Any] | None
     """One row of the items, with a model's scores where there are some; None where its texts stay here."""
-    characters: Spread | None
-    """Of a side, context and target together; None where the bank has no texts."""
-    edits: Spread | None
-    """Characters to insert, delete or replace to make one side of the other; None where items have one side."""
+    characters: str
+    """Of a side, context and target together, as `raters`; "" where the bank has no texts."""
+    edits: str
+    """Characters to insert, delete or replace to make one side of the other; "" where items have one side."""
     judged: tuple[Judged, ...] = ()
     languages: tuple[str, ...] = ()
     """Of the items that are here, which may be fewer than the corpus has."""
@@ -147,12 +135,12 @@ def _sides(table: pa.Table) -> list[list[str | None]]:
     return sides
 
 
-def _spread(numbers: ArrayLike) -> Spread | None:
-    result = np.asarray(numbers, dtype=np.float64)
-    if not result.size:
-        return None
-    low, median, high = (float(x) for x in np.quantile(result, (0.05, 0.5, 0.95)))
-    return Spread(median=median, low=low, high=high)
+def _spread(numbers: ArrayLike) -> str:
+    """Return the median of some numbers, and their 5th and 95th percentile."""
+    if not np.size(numbers):
+        return ""
+    low, median, high = (number(x, digits=0) for x in np.quantile(np.asarray(numbers, np.float64), (0.05, 0.5, 0.95)))
+    return f"{median} ({low} to {high})"
 
 
 def _judged(table: pa.Table) -> tuple[Judged, ...]:

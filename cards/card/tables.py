@@ -75,7 +75,7 @@ def columns_table(manifest: Mapping[str, Any], contents: Mapping[str, Contents])
 def sizes_table(contents: Mapping[str, Contents]) -> pd.DataFrame:
     one_side = {corpus: "one side" if held.characters else "" for corpus, held in contents.items()}
     rows = [
-        (config_name(corpus), str(held.characters or "texts left out"), str(held.edits or one_side[corpus]))
+        (config_name(corpus), held.characters or "texts left out", held.edits or one_side[corpus])
         for corpus, held in contents.items()
     ]
     return pd.DataFrame(rows, columns=["config", "characters a side", "edits between the sides"])
@@ -90,7 +90,7 @@ def judged_table(corpora: Mapping[str, Any], contents: Mapping[str, Contents]) -
                 "what": reported[corpus],
                 "scale": judged.scale or "not said",
                 "judged items": f"{judged.n_items:,}",
-                "people an item": str(judged.raters or "not said"),
+                "people an item": judged.raters or "not said",
             }
             for corpus, held in contents.items()
             for judged in held.judged

@@ -112,7 +112,7 @@ def _tables(sources: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
             yield source, Path(source.name if source.suffix == PARQUET else f"{source.name}{PARQUET}")
 
 
-def export_deposit(bank: str | Path, out: str | Path, *, publisher: str = "", on_hub: str = "") -> list[Path]:
+def export_deposit(bank: str | Path, out: str | Path, *, publisher: str = "") -> list[Path]:
     root = Path(bank)
     manifest = read_manifest(root)
     if lacking := [name for name in ("title", "authors", "published") if not manifest.get(name)]:
@@ -120,14 +120,14 @@ def export_deposit(bank: str | Path, out: str | Path, *, publisher: str = "", on
             f"{root}: the bank does not state {', '.join(lacking)}, which a citation needs; pairbank bank --out {root} "
             '--title "…" --author "Family, Given" --published YYYY-MM-DD'
         )
-    records = _records(manifest, publisher, on_hub)
+    records = _records(manifest, publisher)
     with written_together(Path(out)) as staged:
         for name, value in records.items():
             write_json(staged / name, value)
     return [Path(out) / name for name in records]
 
 
-def _records(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[str, dict[str, Any]]:
+def _records(manifest: Mapping[str, Any], publisher: str) -> dict[str, dict[str, Any]]:
     """Return what Zenodo and DataCite ask of a bank, by the names of their files."""
     corpora, creators = manifest["corpora"], [{"name": str(name)} for name in manifest["authors"]]
     names = ", ".join(str(facts.get("title") or name) for name, facts in corpora.items())
@@ -142,8 +142,6 @@ def _records(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[s
     known = hub_licence(licences[0]) if len(licences) == 1 else "other"
     homes = {str((facts.get("source") or {}).get("homepage") or "") for facts in corpora.values()}
     homes_on_web = sorted(home for home in homes if home.startswith(("http://", "https://")))
-    url = f"https://huggingface.co/datasets/{on_hub}" if on_hub else ""
-    related = [("isDerivedFrom", home) for home in homes_on_web] + ([("isIdenticalTo", url)] if url else [])
     zenodo = {
         "upload_type": "dataset",
         "title": pretty_name(manifest),
@@ -154,7 +152,7 @@ def _records(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[s
         "keywords": list(TAGS),
         **({} if known in ("other", "unknown") else {"license": known}),
         "notes": f"Licences of the corpora: {'; '.join(licences)}",
-        "related_identifiers": [{"relation": relation, "identifier": place} for relation, place in related],
+        "related_identifiers": [{"relation": "isDerivedFrom", "identifier": home} for home in homes_on_web],
     }
     datacite = {
         "schemaVersion": "http://datacite.org/schema/kernel-4",
@@ -172,7 +170,6 @@ def _records(manifest: Mapping[str, Any], publisher: str, on_hub: str) -> dict[s
             {"relatedIdentifier": home, "relatedIdentifierType": "URL", "relationType": "IsDerivedFrom"}
             for home in homes_on_web
         ],
-        **({"url": url} if url else {}),
     }
     return {ZENODO: zenodo, DATACITE: datacite}
 

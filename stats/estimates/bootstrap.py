@@ -238,17 +238,17 @@ def why_not_drawn(labels: np.ndarray) -> str:
     codes, names = pd.factorize(labels)  # -1 for none
     if (codes < 0).any():
         return "some items have no paradigm" if names.size else "no item has a paradigm"
+    if drawn_from(codes) is not None:
+        return ""
     if names.size < LEAST_PARADIGMS:
         return f"fewer than {LEAST_PARADIGMS} paradigms"
     if names.size == codes.size:
         return "each item is a paradigm of its own"
-    if (effective := effective_number(codes)) < LEAST_EFFECTIVE:
-        largest = int(np.bincount(codes).max())
-        return (
-            f"{largest:,} of {codes.size:,} items are of one paradigm, so that {names.size:,} paradigms count like "
-            f"{number(effective, digits=1)} of one size (at least {LEAST_EFFECTIVE:g} are needed)"
-        )
-    return ""
+    largest, effective = int(np.bincount(codes).max()), effective_number(codes)
+    return (
+        f"{largest:,} of {codes.size:,} items are of one paradigm, so that {names.size:,} paradigms count like "
+        f"{number(effective, digits=1)} of one size (at least {LEAST_EFFECTIVE:g} are needed)"
+    )
 
 
 def with_paradigms(estimate: Estimate, low: float, high: float, codes: IntArray) -> Estimate:

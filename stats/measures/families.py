@@ -1,4 +1,4 @@
-"""Means with two kinds of draws: families of models and items, participants and items. Arrays in, mean and p-value out.
+"""Means with two kinds of draws: items, and families of models, participants or wordings. Arrays in, mean and p out.
 
 The variances of the mean over both kinds (CR2) are added; the noise that both have counts twice, so that intervals are
 conservative (Cameron, Gelbach & Miller 2011, J Bus Econ Stat 29:238-249, subtract it). Student's quantile, degrees of
@@ -11,13 +11,15 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.stats.estimates.bootstrap import draws, freedom, standard_error
 from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
 
 LEAST_FAMILIES, LEAST_ITEMS = 3, 10
-METHOD = "two-kinds-of-draws-t"
+LEAST_WORDINGS = 3
+METHOD, WORDINGS = "two-kinds-of-draws-t", "wordings-t"
 
 
 class CrossedMean(NamedTuple):
@@ -69,16 +71,44 @@ def crossed_mean(values: FloatArray, *kinds: IntArray) -> CrossedMean:
     return _with_t(value, variances, np.array([freedom(codes) for codes in kinds]), n=values.size)
 
 
-def _with_t(value: float, variances: FloatArray, degrees: FloatArray, *, n: int, n_paradigms: int = 0) -> CrossedMean:
+def mean_over_wordings(values: FloatArray, *, clusters: ArrayLike | None = None) -> Estimate:
+    """Return the mean of crossed wordings and items, whose interval is about other wordings and paradigms.
+
+    Both variances, of wordings' means and of items' (over paradigms where they can be drawn), contain what wordings do
+    to single items. Values are (wordings, items); clusters are the items' paradigms.
+
+    >>> result = mean_over_wordings(np.array([[1.0, 0, 1, 1], [0.0, 0, 1, 1], [1.0, 0, 0, 1]]))
+    >>> round(result.value, 3), round(result.low, 3), round(result.high, 3)
+    (0.583, -0.051, 1.218)
+    """
+    n_wordings, n = values.shape
+    if n_wordings < LEAST_WORDINGS or n < 2:
+        return undefined(f"{n_wordings} wordings of {n} items; it takes {LEAST_WORDINGS}", n=n, method=WORDINGS)
+    value, codes = float(values.mean()), draws(clusters, n)
+    paradigms = np.full(n, -1) if clusters is None else np.asarray(clusters)
+    if codes is None and paradigms.min() >= 0 and np.unique(paradigms).size < n:
+        return without_interval(value, "paradigms are too few or too uneven to be draws", n=n, method=WORDINGS)
+    units = np.arange(n) if codes is None else codes
+    variances = np.array(
+        [values.mean(axis=1).var(ddof=1) / n_wordings, standard_error(values.mean(axis=0), units) ** 2]
+    )
+    if not variances.any():
+        return without_interval(value, "the same answer by all wordings to all items", n=n, method=WORDINGS)
+    return _with_t(value, variances, np.array([n_wordings - 1, freedom(units)]), n=n, method=WORDINGS).estimate
+
+
+def _with_t(
+    value: float, variances: FloatArray, degrees: FloatArray, *, n: int, n_paradigms: int = 0, method: str = METHOD
+) -> CrossedMean:
     from scipy import special
 
     total = float(variances.sum())
     if total <= (1e-12 * max(1.0, abs(value))) ** 2:
-        return CrossedMean(without_interval(value, "all draws give the same", n=n, method=METHOD))
+        return CrossedMean(without_interval(value, "all draws give the same", n=n, method=method))
     of_sum = total**2 / float((variances**2 / degrees).sum())
     half = float(special.stdtrit(of_sum, 0.975)) * math.sqrt(total)
     ends = value - half, value + half
-    estimate = Estimate(value=value, low=ends[0], high=ends[1], n=n, method=METHOD, n_paradigms=n_paradigms)
+    estimate = Estimate(value=value, low=ends[0], high=ends[1], n=n, method=method, n_paradigms=n_paradigms)
     return CrossedMean(estimate, float(2 * special.stdtr(of_sum, -abs(value) / math.sqrt(total))))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -32,17 +32,6 @@ MOST_FIGURES = 3
 MOST_PANELS = 4
 """In one figure of conditions."""
 LEAST_POINTS = 3
-_SCATTERS: dict[str, tuple[Any, ...]] = {
-    "scatter": (
-        "direct: log P(good) - log P(bad)",
-        "prompted: good - bad",
-        {"x_label": "direct: log P(good) - log P(bad), nats"},
-        "scatter_of_model",
-        "scatter_of_models",
-    ),
-    "with_people": ("people: good - bad", "model: good - bad", {"with_n": False}, "people", "people"),
-}
-"""Of x and of y what they are, what differs for one model, and the captions for one model and for several."""
 
 
 def overview_charts(facts: Facts) -> Iterator[Chart]:
@@ -50,8 +39,10 @@ def overview_charts(facts: Facts) -> Iterator[Chart]:
     yield from _sentences(where(facts.summary, group_by="all"))
     yield from _agreement(_placed(facts.summary))
     yield from _conditions(facts.tables)
-    yield from _scatters(facts.tables, "scatter", _points)
-    yield from _scatters(facts.tables, "with_people", _points_with_people)
+    axes = {"x_label": "direct: log P(good) - log P(bad)", "y_label": "prompted: good - bad"}
+    yield from _scatters(facts.tables, "scatter", _points, axes, {"x_label": f"{axes['x_label']}, nats"})
+    axes = {"x_label": "people: good - bad", "y_label": "model: good - bad"}
+    yield from _scatters(facts.tables, "with_people", _points_with_people, axes, {"with_n": False})
 
 
 def _placed(summary: pd.DataFrame) -> pd.DataFrame:
@@ -71,27 +62,30 @@ def _accuracy(shown: pd.DataFrame) -> Iterator[Chart]:
     together = n_models == 1 and n_methods <= MOST_SERIES
     is_map = not together and min(n_models, n_methods) > MOST_SERIES  # in a map, cells cannot be marked
     rows, series = ("model", "method") if n_models > MOST_SERIES else ("method", "model")
-    many = _of_many_subsets(chosen) & (n_models > 1)
-    for group in groups(chosen[~many], "corpus" if together else "where"):
-        place = str(group.key[0])
-        by = ("where", "method") if together else (rows, series)
-        yield _accuracies(place, group.frame, *by, is_map=is_map)
-    for group in groups(chosen[many & (chosen["model"] != PEOPLE)], "corpus", "method"):
-        place = "subsets of {} by `{}`".format(*group.key)
-        is_map = n_models > MOST_SERIES
-        yield _accuracies(place, group.frame, *(("model", "group") if is_map else ("group", "model")), is_map=is_map)
+    by = ("where", "method") if together else (rows, series)
+    for place, title, part in _parts(chosen, "corpus" if together else "where", several=n_models > 1):
+        if place == title:
+            yield _accuracies(place, title, part, *by, is_map=is_map)
+        elif len(of_models := part[part["model"] != PEOPLE]):
+            of_groups = ("model", "group") if n_models > MOST_SERIES else ("group", "model")
+            yield _accuracies(place, title, of_models, *of_groups, is_map=n_models > MOST_SERIES)
 
 
-def _of_many_subsets(shown: pd.DataFrame) -> pd.Series[bool]:
-    """Return which rows are of subsets too many for a figure each: a method's have one together."""
+def _parts(shown: pd.DataFrame, by: str, *, several: bool) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield the rows of each figure with their place and its title; subsets too many for one each have one a method."""
     is_subset = shown["group_by"] == "subset"
-    return is_subset & (shown["group"].where(is_subset).groupby(shown["corpus"]).transform("nunique") > MOST_FIGURES)
+    n_subsets = shown["group"].where(is_subset).groupby(shown["corpus"]).transform("nunique")
+    many = is_subset & (n_subsets > MOST_FIGURES) & several
+    for group in groups(shown[~many], by):
+        yield str(group.key[0]), str(group.key[0]), group.frame
+    for group in groups(shown[many], "corpus", "method"):
+        corpus, method = group.key
+        yield f"subsets of {corpus} by `{method}`", f"subsets of {corpus}\n{method}", group.frame
 
 
-def _accuracies(place: str, part: pd.DataFrame, rows: str, series: str, *, is_map: bool) -> Chart:
+def _accuracies(place: str, title: str, part: pd.DataFrame, rows: str, series: str, *, is_map: bool) -> Chart:
     of_models = part[part["model"] != PEOPLE]
     values = {"place": place, "n": part["n"], "is_map": is_map, "people": where(part, method=PEOPLE)}
-    title = _title(place)
     biased = groups(part[part["first_option"].notna()], "method")
     values |= {"several": of_models["model"].nunique() > 1, "most_series": MOST_SERIES}
     values |= {"biased": {group.key[0]: list(dict.fromkeys(group.frame["model"])) for group in biased}}
@@ -104,10 +98,6 @@ def _accuracies(place: str, part: pd.DataFrame, rows: str, series: str, *, is_ma
         style = {"x_label": "accuracy", "title": title, "chance": 0.5, "limits": (0, 1)}
         draw = partial(intervals, part, rows=rows, series=series, **style)
     return Chart(name=f"accuracy {place}".replace("`", ""), caption="accuracy", draw=draw, values=values)
-
-
-def _title(place: str) -> str:
-    return place.replace(" by `", "\n").rstrip("`")
 
 
 def _ends(matrix: pd.DataFrame) -> tuple[float, float]:
@@ -179,26 +169,25 @@ def _agreement(shown: pd.DataFrame) -> Iterator[Chart]:
     if not chosen["value"].notna().any():
         return
     several = chosen["model"].nunique() > 1
-    many = _of_many_subsets(chosen) & several
-    parts = {str(group.key[0]): group.frame for group in groups(chosen[~many], "where")} if several else {"": chosen}
-    subsets = groups(chosen[many], "corpus", "method")
-    of_subsets = {"subsets of {} by `{}`".format(*group.key): group.frame for group in subsets}
-    for place, part in (parts | of_subsets).items():
-        columns = "group" if place in of_subsets else "method"
+    for place, title, part in _parts(chosen, "where", several=True) if several else [("", "", chosen)]:
+        columns = "method" if place == title else "group"
         matrix = part.pivot_table(index="model" if several else "where", columns=columns, values="value", sort=False)
         if matrix.empty:
             continue
         label = f"Pearson r with {either(part['versus']).replace('`', '')}"
-        draw = partial(heat_map, matrix, title=_title(place), value_label=label, limits=(-1, 1))
+        draw = partial(heat_map, matrix, title=title, value_label=label, limits=(-1, 1))
         values = {"place": place, "versus": part["versus"]}
         yield Chart(name=f"agreement {place}".replace("`", "").strip(), caption="agreement", draw=draw, values=values)
 
 
 def _scatters(
-    tables: Sequence[ScoredFrame], name: str, points_of: Callable[[ScoredFrame], pd.DataFrame]
+    tables: Sequence[ScoredFrame],
+    name: str,
+    points_of: Callable[[ScoredFrame], pd.DataFrame],
+    axes: Mapping[str, Any],
+    of_one: Mapping[str, Any],
 ) -> Iterator[Chart]:
-    """Yield each item's differences: of one model with numbers, of more a row per model."""
-    x_label, y_label, of_one, *captions = _SCATTERS[name]
+    """Yield each item's differences: of one model with numbers (drawn with `of_one` too), of more a row per model."""
     for corpus in dict.fromkeys(table.corpus for table in tables):
         points = {table.model: part for table in tables if table.corpus == corpus and len(part := points_of(table))}
         for nth, models in pages(list(points), MOST_MODELS):
@@ -207,12 +196,11 @@ def _scatters(
             n = part.groupby(["model", "method"])["n"].first()
             values = {"corpus": corpus, "models": models, "n": n, "n_models": len(points), "thinned": thinned_text(n)}
             values |= {"ends": (models[0], models[-1]) if len(points) > MOST_MODELS else ()}
-            axes = {"x_label": x_label, "y_label": y_label} | (of_one if len(points) == 1 else {})
             if len(points) == 1:
-                draw = partial(scatter_panels, part, x="x", y="y", panel="method", **axes)
+                draw = partial(scatter_panels, part, x="x", y="y", panel="method", **{**axes, **of_one})
             else:
                 draw = partial(scatter_cells, part, rows="model", columns="method", **axes)
-            yield Chart(name=f"{name} {corpus}{place}", caption=captions[len(points) > 1], draw=draw, values=values)
+            yield Chart(name=f"{name} {corpus}{place}", caption=name, draw=draw, values=values)
 
 
 def _points(table: ScoredFrame) -> pd.DataFrame:

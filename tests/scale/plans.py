@@ -17,7 +17,7 @@ import pandas as pd
 from pairbank.markdown import to_markdown
 from pairbank.scoring.costs import FLOPS_PER_SECOND, UTILISATION, Work
 from pairbank.scoring.models.load import Kind
-from pairbank.study.corpora import Planned, StandIn, plans_of
+from pairbank.study.corpora import Planned, plans_of
 from pairbank.study.declaration import load_study, with_corpora
 from pairbank.study.model_list import load_list
 
@@ -62,7 +62,8 @@ def rows_of(plan: Plan, data_dir: str | None, rate: float) -> Iterator[dict[str,
                 study,
                 [choice for chosen in choices for choice in chosen],
                 dtype="bfloat16",
-                stand_in=StandIn(model="demo", kind=kind),
+                like="demo",
+                kind=kind,
                 n_items=n_items,
                 data_dir=data_dir,
             )

@@ -69,20 +69,18 @@ def plan(study: StudyName, *, what: StudyOptions, how: CostOptions) -> None:
     import pandas as pd
 
     from pairbank.scoring.costs import Work, scaled
-    from pairbank.study.corpora import StandIn, plans_of
+    from pairbank.study.corpora import plans_of
     from pairbank.study.declaration import load_study
 
     how.check()
     declared = chosen_study(load_study(study), what)
     models = chosen_models(declared, what, {})
-    stand_in = None if how.like is None else StandIn(model=how.like, kind=how.kind)
     rows: list[dict[str, object]] = []
     of_models: list[dict[str, float]] = []
     with status(f"planning for {', '.join(model.name for model in models)}"):
         rate, reported = how.rate()
-        plans = plans_of(
-            declared, models, dtype=how.dtype, stand_in=stand_in, n_items=how.items, data_dir=what.data_dir
-        )
+        like = {"like": how.like, "kind": how.kind}
+        plans = plans_of(declared, models, dtype=how.dtype, n_items=how.items, data_dir=what.data_dir, **like)
         for planned in plans:
             sizes = how.parameters or () if not of_models else ()
             for shape in (planned.shape, *(scaled(planned.shape, n) for n in sizes)):
@@ -103,7 +101,7 @@ def plan(study: StudyName, *, what: StudyOptions, how: CostOptions) -> None:
     say("host_hours: one CPU core beside each device, at the same time; hours are those of the slower one")
     if how.detect is not None or how.detect_r is not None:
         _show_power(how)
-    if stand_in is not None:
+    if how.like is not None:
         say(f"models with a declared size: tokens of {how.like}, its shape at that size")
 
 

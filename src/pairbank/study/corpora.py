@@ -133,13 +133,6 @@ def _items(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandIn:
-    model: str
-    kind: Kind | None = None
-    """Of the models that are not here; None = of the stand-in."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
     shape: Shape
     work: Mapping[str, Work]
@@ -150,22 +143,24 @@ def plans_of(
     choices: Sequence[ModelChoice],
     *,
     dtype: str,
-    stand_in: StandIn | None = None,
+    like: str | None = None,
+    kind: Kind | None = None,
     n_items: int | None = None,
     data_dir: str | Path | None = None,
 ) -> Iterator[Planned]:
+    """Yield the shape and the work of each model; `like` and its `kind` stand in for models that are not here."""
     from pairbank.scoring.costs import TokensOnly, scaled, shape_of, work_of
 
     corpora, _ = corpora_of(study, data_dir)
     counted: dict[tuple[str, Kind], dict[str, Work]] = {}
     for choice in choices:
         stored_as = choice.options.get("quantisation") or dtype
-        size = choice.features.size_billions if stand_in is not None and choice.features is not None else None
+        size = choice.features.size_billions if like is not None and choice.features is not None else None
         own_tokens = choice.options.get("tokenizer") or choice.reference  # of a server's model, by its tokenizer
-        name = stand_in.model if stand_in is not None and size is not None else own_tokens
+        name = like if like is not None and size is not None else own_tokens
         shape = shape_of(name, dtype=stored_as)
-        if stand_in is not None and size is not None:
-            shape = replace(scaled(shape, size * 1e9), kind=stand_in.kind or shape.kind)
+        if size is not None:
+            shape = replace(scaled(shape, size * 1e9), kind=kind or shape.kind)
         if (name, shape.kind) not in counted:
             of_study: dict[str, Any] = {"methods": study.methods, "prompts": study.prompts, "seed": study.seed}
             tokens = TokensOnly(name)

@@ -25,7 +25,7 @@ from pairbank.stats.estimates.estimate import without_interval
 from pairbank.stats.estimates.shares import mean_of_items, share_of_items, share_of_trials, signs
 from pairbank.stats.measures.accuracy import credit_of_presentations
 from pairbank.stats.measures.agreement import pearson
-from pairbank.stats.measures.over_wordings import LEAST_WORDINGS, mean_over_wordings
+from pairbank.stats.measures.families import LEAST_WORDINGS, mean_over_wordings
 from pairbank.stats.measures.paired_tests import paired_difference
 from pairbank.stats.scored_table.method_scores import MethodScores, ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, read_table

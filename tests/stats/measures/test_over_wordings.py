@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pairbank.stats.measures.over_wordings import mean_over_wordings
+from pairbank.stats.measures.families import mean_over_wordings
 
 
 def test_without_items_that_differ_it_is_student_over_wordings_and_without_wordings_over_items() -> None:

@@ -15,10 +15,10 @@ from nulls import Null, Outcome, Table, at_least, at_most
 from nulls.paradigm_draws import UNEVEN
 from pairbank.stats.estimates.shares import share_of_items
 from pairbank.stats.measures.associations import partial_correlation, within_correlation
+from pairbank.stats.measures.families import mean_over_wordings
 from pairbank.stats.measures.mixed import LEAST_MODELS, Fitted, fit_mixed
 from pairbank.stats.measures.mixed_covariates import NO_EFFECT, fit_covariates
 from pairbank.stats.measures.mixed_logistic import fit_logistic
-from pairbank.stats.measures.over_wordings import mean_over_wordings
 from pairbank.stats.measures.paired_tests import corrected, equivalence_p
 
 KINDS = ("normal", "heavy", "spread grows")
