@@ -127,9 +127,6 @@ def site_of(
         name = name or (source.root.name if source.root else source.name)
         declared, revision = declared_in(manifest) | dict(features or {}), revision or source.revision
         facts = _facts(manifest, corpora, name=name, revision=revision, closed=closed, features=declared)
-        methods = (method for signature in layout.signatures(manifest) for method in signature["methods"].items())
-        layouts = {method: definition["layout"] for method, definition in methods}
-        facts["labels"] = method_labels({method: MethodLayout.from_dict(stated) for method, stated in layouts.items()})
         write_packed(staged / MANIFEST_PATH, facts | {"results": results, "reports": reports, "problems": problems})
         for corpus, models in manifest["scores"].items():
             folder = staged / "data" / "corpora" / layout.config_name(corpus)
@@ -172,6 +169,7 @@ def _facts(
     features: Mapping[str, ModelFeatures],
 ) -> dict[str, Any]:
     definitions = [method for signature in layout.signatures(manifest) for method in signature["methods"].items()]
+    layouts = {method: definition["layout"] for method, definition in definitions}
     return {
         "format": FORMAT,
         "name": name,
@@ -183,10 +181,11 @@ def _facts(
         "models": _models(manifest, features, {corpus: data.unread for corpus, data in corpora.items()}),
         "prompted": any(definition["layout"]["options"] for _, definition in definitions),
         "methods": list(dict.fromkeys(method for data in corpora.values() for method in data.deltas)),
-        "n_methods": len({method for method, _ in definitions}),
+        "n_methods": len(layouts),
         "bibtex": "\n\n".join(bibtex_of(manifest, on_hub=name if is_on_hub(name) else "")),
         "authors": manifest.get("authors", []),
         "add": asdict(commands_for(manifest, name)),
+        "labels": method_labels({method: MethodLayout.from_dict(stated) for method, stated in layouts.items()}),
     }
 
 

@@ -47,6 +47,7 @@ HEADINGS = {
 }
 """Columns of the wide tables by metric, in their order; a row has at most one of the metrics that share a heading."""
 _ALWAYS_SHOWN = {"accuracy", "orders pooled", "first option chosen"}
+_ALWAYS_SHOWN |= {"Pearson r", "Spearman rho", "Cohen's kappa", "same choice"}
 
 
 def finite_vector(values: ArrayLike, *, name: str) -> FloatArray:
@@ -177,9 +178,6 @@ def without_interval(value: float, reason: str, *, n: int, method: str, level: f
     nan
     """
     return Estimate(value=value, low=math.nan, high=math.nan, n=n, method=method, level=level, reason=reason)
-
-
-_ALWAYS_SHOWN |= {"Pearson r", "Spearman rho", "Cohen's kappa", "same choice"}
 
 
 def headings(table: Literal["accuracy", "agreement"], present: Collection[str]) -> dict[str, str]:

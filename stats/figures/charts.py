@@ -110,8 +110,7 @@ def interaction_panels(table: pd.DataFrame, *, factors: Sequence[str], y_label: 
             for name, style in looks.items():
                 line = part[part["series"] == name]
                 at = np.array([ticks.index(level) for level in line["level"]], dtype=float)
-                value, low, high = (line[end].to_numpy(dtype=float) for end in ("value", "low", "high"))
-                error = np.nan_to_num(np.clip(np.vstack([value - low, high - value]), 0, None))
+                value, error = with_error(line)
                 axes.errorbar(at, value, yerr=error, label=label(name), elinewidth=1, **style)
             if row == 0:
                 axes.set_title(heading(str(people[column]).replace(", ", "\n"), 22), fontsize=_SMALL)
@@ -136,10 +135,9 @@ def roc_panels(points: pd.DataFrame, *, title: str = "") -> Drawing:
         for name, axes in zip(names, grid_of, strict=False):
             axes.set_title(heading(name, 24), fontsize=_SMALL + 0.5)
             reference(axes, diagonal=True)
-            for (model, method), part in points.groupby(["model", "method"], sort=False):
-                if method == name:
-                    style = looks[model] | {"marker": "", "linewidth": 1.1}
-                    axes.plot(part["false_positive_rate"], part["true_positive_rate"], label=label(model), **style)
+            for model, part in points[points["method"] == name].groupby("model", sort=False):
+                style = looks[model] | {"marker": "", "linewidth": 1.1}
+                axes.plot(part["false_positive_rate"], part["true_positive_rate"], label=label(model), **style)
             axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
             axes.tick_params(labelsize=_SMALL)
         _name_axes(figure, grid_of, "share of bad strings above", "share of good strings above the threshold")

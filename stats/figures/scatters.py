@@ -31,12 +31,10 @@ from pairbank.stats.figures.style import (
 from pairbank.stats.wording import number
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
     from pairbank.arrays import FloatArray
-
 
 MOST_POINTS = 5_000
 """Drawn of a cell or panel: a picture of more looks the same, and is slow."""

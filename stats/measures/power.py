@@ -38,7 +38,7 @@ def items_for_difference(difference: float, *, n_runs: int = 400, seed: int = 0)
     rng = np.random.default_rng(seed)
     rows = []
     for n in PARADIGMS:
-        least = _least(partial(_difference_power, difference, n, n_runs=n_runs, rng=rng))
+        least = _least(lambda m, n=n: float(detected(difference, n, m, n_runs=n_runs, rng=rng).mean()))
         rows.append({"difference": difference, "paradigms": n, "items_per_paradigm": least, "items": least * n})
     return pd.DataFrame(rows)
 
@@ -68,10 +68,6 @@ def items_for_r(r: float, *, n_runs: int = 200, seed: int = 0) -> pd.DataFrame:
             least = _least(partial(_r_power, r, n, k, n_runs=n_runs, rng=rng))
             rows.append({"r": r, "paradigms": n, "raters": k, "items_per_paradigm": least, "items": least * n})
     return pd.DataFrame(rows)
-
-
-def _difference_power(difference: float, n: int, m: int, *, n_runs: int, rng: np.random.Generator) -> float:
-    return float(detected(difference, n, m, n_runs=n_runs, rng=rng).mean())
 
 
 def _r_power(r: float, n: int, k: int, m: int, *, n_runs: int, rng: np.random.Generator) -> float:

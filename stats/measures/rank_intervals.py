@@ -63,7 +63,7 @@ def pair_counts(credit: ArrayLike, *, clusters: ArrayLike | None = None) -> Pair
     codes = draws(clusters, provided.shape[1])
     only, gain, squares = (np.zeros((n_models, n_models)) for _ in range(3))
     n = sum((has @ has.T for has in map(_present, _blocks(provided, codes))), start=np.zeros_like(only))
-    over = _OverParadigms(n)
+    of_all, over = np.maximum(n, 1.0), np.zeros((7, n_models, n_models))
     for block in _blocks(provided, codes):
         has = _present(block)
         earned = np.where(has > 0, block, 0.0)
@@ -74,8 +74,11 @@ def pair_counts(credit: ArrayLike, *, clusters: ArrayLike | None = None) -> Pair
         gain += gained
         squares += square + square.T - 2 * (earned @ earned.T)
         if codes is not None:
-            over.add(both, gained)
-    error, freedom = over.error(gain)
+            share = both / of_all
+            kept = np.maximum(1 - share, 1e-12)
+            cross = share**2 / kept
+            over += [gained**2 / kept, gained * both / kept, both**2 / kept, both > 0, share**2, cross, cross**2]
+    error, freedom = _over_paradigms(gain / of_all, of_all, over)
     halves = bool(np.isin(provided[np.isfinite(provided)], (0.0, 0.5, 1.0)).all())
     return PairCounts(n=n, only=only, gain=gain, squares=squares, halves=halves, error=error, freedom=freedom)
 
@@ -95,34 +98,16 @@ def _blocks(given: FloatArray, codes: IntArray | None) -> Iterator[FloatArray]:
             yield given[:, rows]
 
 
-class _OverParadigms:
-    """Sums over paradigms from which the standard error of each mean gain follows, as `bootstrap.standard_error`."""
+def _over_paradigms(mean: FloatArray, n: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the standard errors of mean gains, as `bootstrap.standard_error`, and their degrees of freedom.
 
-    def __init__(self, n: FloatArray) -> None:
-        """Take the items that every two models have."""
-        self.n = np.maximum(n, 1.0)
-        self.squares, self.products, self.sizes, self.count = (np.zeros_like(n) for _ in range(4))
-        self.cross, self.crosses, self.shares = (np.zeros_like(n) for _ in range(3))
-
-    def add(self, n: FloatArray, gain: FloatArray) -> None:
-        """Add a paradigm: items that every two models have, and the sum of their gains."""
-        share = n / self.n
-        kept = np.maximum(1 - share, 1e-12)
-        self.squares += gain**2 / kept
-        self.products += gain * n / kept
-        self.sizes += n**2 / kept
-        self.count += n > 0
-        self.shares += share**2
-        self.cross += share**2 / kept
-        self.crosses += (share**2 / kept) ** 2
-
-    def error(self, gain: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the standard errors and their degrees of freedom, 0 where paradigms cannot be the draws."""
-        enough = (self.count >= LEAST_PARADIGMS) & (self.shares * LEAST_EFFECTIVE <= 1)
-        mean = gain / self.n
-        left = np.maximum(self.squares - 2 * mean * self.products + mean**2 * self.sizes, 0.0)
-        freedom = 1 / np.where(enough, self.shares + self.cross**2 - self.crosses, 1.0)
-        return np.where(enough, np.sqrt(left) / self.n, 0.0), np.where(enough, freedom, 0.0)
+    Of sums over paradigms; both are 0 where paradigms cannot be the draws.
+    """
+    squares, products, sizes, count, shares, cross, crosses = sums
+    enough = (count >= LEAST_PARADIGMS) & (shares * LEAST_EFFECTIVE <= 1)
+    left = np.maximum(squares - 2 * mean * products + mean**2 * sizes, 0.0)
+    freedom = 1 / np.where(enough, shares + cross**2 - crosses, 1.0)
+    return np.where(enough, np.sqrt(left) / n, 0.0), np.where(enough, freedom, 0.0)
 
 
 def rank_intervals(counts: PairCounts, *, level: float = 0.95) -> RankIntervals:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -58,21 +58,13 @@ class Facts:
 Finding = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """Something to look for, and where a report has it."""
-
-    find: Callable[[Facts], Iterable[Finding]]
-    place: Literal["caution", "caution on analyses", "unasked", "footnote", "left out", "note"]
-
-
 def sentences(facts: Facts, *places: str) -> tuple[str, ...]:
     """Return what the checks of some places find, in words."""
     return tuple(
         _words().render(name, {"labels": facts.labels, **finding})
-        for name, check in CHECKS.items()
-        if check.place in places
-        for finding in check.find(facts)
+        for name, (place, find) in CHECKS.items()
+        if place in places
+        for finding in find(facts)
     )
 
 
@@ -250,15 +242,15 @@ def _known_errors(facts: Facts) -> Iterator[Finding]:
     yield from ({"rows": group.frame} for group in groups(with_and_without(facts.tables), "corpus"))
 
 
-CHECKS = {
-    "unread": Check(find=_unread, place="caution"),
-    "same_answers": Check(find=_same_answers, place="caution"),
-    "position_bias": Check(find=_position_bias, place="caution on analyses"),
-    "bias_on_sentences": Check(find=_bias_on_sentences, place="caution"),
-    "unasked": Check(find=_unasked, place="unasked"),
-    "unparsed": Check(find=_unparsed, place="footnote"),
-    "below_chance": Check(find=_below_chance, place="footnote"),
-    "left_out": Check(find=_left_out, place="left out"),
-    "known_errors": Check(find=_known_errors, place="note"),
+CHECKS: dict[str, tuple[str, Callable[[Facts], Iterable[Finding]]]] = {
+    "unread": ("caution", _unread),
+    "same_answers": ("caution", _same_answers),
+    "position_bias": ("caution on analyses", _position_bias),
+    "bias_on_sentences": ("caution", _bias_on_sentences),
+    "unasked": ("unasked", _unasked),
+    "unparsed": ("footnote", _unparsed),
+    "below_chance": ("footnote", _below_chance),
+    "left_out": ("left out", _left_out),
+    "known_errors": ("note", _known_errors),
 }
-"""By the macro that is its words."""
+"""By the macro that is its words: where a report has it, and what looks for it."""

@@ -47,10 +47,6 @@ def layouts_of(tables: Sequence[ScoredFrame]) -> dict[str, MethodLayout]:
     return {layout.method: layout for table in tables for layout in table.layouts}
 
 
-def labels_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
-    return method_labels(layouts_of(tables))
-
-
 def method_labels(layouts: Mapping[str, MethodLayout]) -> dict[str, str]:
     """Return what people call each method, by its name; a label that two methods share is nobody's.
 
@@ -66,9 +62,8 @@ def method_labels(layouts: Mapping[str, MethodLayout]) -> dict[str, str]:
     }
 
 
-def glosses_of(tables: Sequence[ScoredFrame]) -> dict[str, str]:
+def glosses_of(tables: Sequence[ScoredFrame], labels: Mapping[str, str]) -> dict[str, str]:
     """Return what each method measures, in a few words, by what people call it; of methods that score something."""
-    labels = labels_of(tables)
     corpora: dict[str, dict[str, list[str]]] = {}
     for table in tables:
         definitions = table.signature.get("methods", {})
@@ -134,7 +129,7 @@ def question_of(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> str:
 def facts_of(summary: pd.DataFrame, tables: Sequence[ScoredFrame]) -> Facts:
     layouts = layouts_of(tables)
     own = own_accuracies(summary, layouts)
-    return Facts(tables=tables, summary=summary, own=own, labels=labels_of(tables), layouts=layouts)
+    return Facts(tables=tables, summary=summary, own=own, labels=method_labels(layouts), layouts=layouts)
 
 
 def own_accuracies(summary: pd.DataFrame, layouts: Mapping[str, MethodLayout]) -> pd.DataFrame:

@@ -19,7 +19,7 @@ import pandas as pd
 
 from pairbank.errors import spelt_out
 from pairbank.markdown import html_as_text, to_markdown
-from pairbank.stats.analyses.base import MOST_FIRST_ROWS
+from pairbank.stats.analyses.base import MOST_FIRST_ROWS, Section
 from pairbank.stats.estimates.estimate import HUMAN
 from pairbank.stats.figures.style import Figure, named, save_bytes
 from pairbank.stats.report.overview_figures import PEOPLE
@@ -30,7 +30,6 @@ from pairbank.stats.wording import MISSING, UNDEFINED, column_of, whole
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-    from pairbank.stats.analyses.base import Section
     from pairbank.stats.report.report import Report
 
 

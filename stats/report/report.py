@@ -42,13 +42,12 @@ from pairbank.stats.report.page import (
 from pairbank.stats.report.summary import on_all_cores, summarise
 from pairbank.stats.report.wide_tables import accuracy_table, agreement_table, headline, wide_numbers
 from pairbank.stats.scored_table.method_scores import ScoredFrame
-from pairbank.stats.scored_table.model_features import declared_of, from_small_to_large, tuned_pairs
+from pairbank.stats.scored_table.model_features import ModelFeatures, declared_of, from_small_to_large, tuned_pairs
 from pairbank.stats.scored_table.scored_table import DTYPES
 
 if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
     from pairbank.stats.analyses.neuro import Probed
-    from pairbank.stats.scored_table.model_features import ModelFeatures
 
 SEED, N_RESAMPLES = 0, 1_000
 """Of random draws, where nobody asks for others."""
@@ -257,10 +256,9 @@ def report(
     >>> made.accuracy["n"].tolist()
     [1]
     """
-    context = Context(seed=seed, n_resamples=n_resamples, features=features or {}, mean_ratings=tuple(mean_ratings))
-    context = replace(
-        context, ratings=tuple(several(ratings)), probed=tuple(several(probed)), responses=responses or {}
-    )
+    shared: dict[str, Any] = {"ratings": tuple(several(ratings)), "probed": tuple(several(probed))}
+    shared |= {"mean_ratings": tuple(mean_ratings), "responses": responses or {}}
+    context = Context(seed=seed, n_resamples=n_resamples, **shared)
     made = _report(several(scored, tables=True), several(analyses), context, options or {}, features)
     warned, noted = (*warnings, *made.warnings), (*notes, *made.notes)
     return replace(made, title=title or made.title, description=description, warnings=warned, notes=noted)
@@ -319,7 +317,7 @@ def _report(
         sections=sections,
         is_asked=bool(analyses) or all(section.leads for section in sections[:1]),
         labels=facts.labels,
-        glosses=glosses_of(frames),
+        glosses=glosses_of(frames, facts.labels),
         tables=tuple(scored),
     )
 

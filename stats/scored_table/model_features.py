@@ -101,7 +101,7 @@ def find_features(
     beside: Collection[str] = (),
 ) -> ModelFeatures | None:
     """Return what is declared about a model, by the user first, then in the shipped lists; None where nothing is."""
-    of_corpus = [entry["name"] for entry in _data("model_names.toml")["papers"] if corpus in entry["corpora"]][:1]
+    of_corpus = [name for name, entry in papers().items() if corpus in entry["corpora"]][:1]
     for declared in (given or {}, *map(features_in_paper, of_corpus), shipped_features(), _short_names()):
         for key in (name, model_id):
             if key in declared:
@@ -169,17 +169,16 @@ def shipped_features() -> Mapping[str, ModelFeatures]:
     return MappingProxyType(results)
 
 
-def papers() -> list[str]:
-    return [entry["name"] for entry in _data("model_names.toml")["papers"]]
+@cache
+def papers() -> dict[str, Mapping[str, Any]]:
+    return {entry["name"]: entry for entry in _data("model_names.toml")["papers"]}
 
 
 def models_in_paper(paper: str) -> Mapping[str, Any]:
     """Return what ships of a paper's models: `source`, `names` (name -> Hub id), `options` by name, `closed` names."""
-    known = {entry["name"]: entry for entry in _data("model_names.toml")["papers"]}
-    if paper not in known:
-        raise unknown_name("list of models", paper, known)
-    results: dict[str, Any] = known[paper]
-    return results
+    if paper not in papers():
+        raise unknown_name("list of models", paper, papers())
+    return papers()[paper]
 
 
 @cache
@@ -197,7 +196,6 @@ def _short_names() -> Mapping[str, ModelFeatures]:
     return {name: shipped_features()[model_id] for model_id, name in short.items() if n_of[name] == 1}
 
 
-@cache
 def _data(name: str) -> dict[str, Any]:
     return tomllib.loads((resources.files("pairbank.stats.scored_table") / "data" / name).read_text(encoding="utf-8"))
 

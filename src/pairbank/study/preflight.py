@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from pairbank.builders.sources.downloads import DownloadProgress
     from pairbank.scoring.api.method import Method
-    from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.methods.unigrams import UnigramTables
     from pairbank.stats.scored_table.model_features import ModelFeatures
 
