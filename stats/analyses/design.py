@@ -23,10 +23,10 @@ from pairbank.scoring.signature import design_of
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.form import Chart, Result, Rows, analysis, cells, groups, typed, where, wide
 from pairbank.stats.analyses.raters.judgments import ratings_given
-from pairbank.stats.estimates.estimate import HUMAN
+from pairbank.stats.estimates.estimate import HUMAN, Tested
 from pairbank.stats.figures.charts import interaction_panels, pages
 from pairbank.stats.measures.agreement import pearson
-from pairbank.stats.measures.designs import ContrastTest, Effect, effects_of, of_item_sets, of_ratings
+from pairbank.stats.measures.designs import Effect, effects_of, of_item_sets, of_ratings
 from pairbank.stats.measures.paired_tests import corrected
 from pairbank.stats.scored_table.method_scores import ScoredFrame
 from pairbank.stats.scored_table.scored_table import ScoredTable, is_filler, read_table
@@ -113,7 +113,7 @@ class Observed:
         first = {key: min({*range(len(self.stated.cells))} - {*cells}, default=-1) for key, cells in of_sets}
         return [f"{name} ({', '.join(self.stated.cells.iloc[at])})" for (_, name), at in first.items() if at >= 0]
 
-    def estimated(self, rows: pd.DataFrame) -> tuple[str, list[ContrastTest], list[float]]:
+    def estimated(self, rows: pd.DataFrame) -> tuple[str, list[Tested], list[float]]:
         """Return how one design was analysed, its cells and effects, and the same contrasts of raw means."""
         n_cells = len(self.stated.cells)
         contrasts = [*np.eye(n_cells), *(effect.weights for effect in self.stated.effects)]

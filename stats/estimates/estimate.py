@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -154,6 +154,14 @@ class Estimate:
     def is_defined(self) -> bool:
         """Whether the value is a number; its interval may still be missing."""
         return not math.isnan(self.value)
+
+
+class Tested(NamedTuple):
+    """An estimate, the p-value of its being 0 and the test's degrees of freedom; NaN where there are none."""
+
+    estimate: Estimate
+    p: float = math.nan
+    degrees: float = math.nan
 
 
 def undefined(reason: str, *, n: int, method: str, level: float = 0.95) -> Estimate:

@@ -16,7 +16,7 @@ import numpy as np
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.errors import BankError
-from pairbank.stats.estimates.estimate import Estimate, undefined
+from pairbank.stats.estimates.estimate import Estimate, Tested, undefined
 from pairbank.stats.estimates.shares import STUDENT, mean_of_items
 from pairbank.stats.measures.random_slopes import Grouping, fit_maximal
 
@@ -35,15 +35,6 @@ class Effect:
     """How many factors take part."""
     weights: FloatArray
     """Of the cells, the last factor varying fastest."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContrastTest:
-    """An estimate with its test."""
-
-    estimate: Estimate
-    p: float
-    degrees: float
 
 
 def effects_of(levels: Mapping[str, Sequence[str]], contrasts: Sequence[Sequence[str]] = ()) -> list[Effect]:
@@ -77,7 +68,7 @@ def _vector(known: Sequence[str], compared: Sequence[str] | None) -> FloatArray:
     return np.array([float(level == compared[0]) - float(level == compared[1]) for level in known])
 
 
-def of_item_sets(values: FloatArray, weights: FloatArray) -> ContrastTest:
+def of_item_sets(values: FloatArray, weights: FloatArray) -> Tested:
     """Return a contrast over item sets with Student's t: with one score per cell, the maximal model by item set.
 
     Item sets that lack a cell which has weight are left out.
@@ -88,9 +79,9 @@ def of_item_sets(values: FloatArray, weights: FloatArray) -> ContrastTest:
     scores = needed[~np.isnan(needed).any(axis=1)] @ weights[weights != 0]
     estimate = mean_of_items(scores) if scores.size else undefined("no item set has all cells", n=0, method=STUDENT)
     if math.isnan(estimate.low):
-        return ContrastTest(estimate=estimate, p=math.nan, degrees=math.nan)
+        return Tested(estimate)
     error, degrees = float(scores.std(ddof=1) / math.sqrt(scores.size)), scores.size - 1
-    return ContrastTest(estimate=estimate, p=float(2 * t.sf(abs(estimate.value) / error, degrees)), degrees=degrees)
+    return Tested(estimate, float(2 * t.sf(abs(estimate.value) / error, degrees)), degrees)
 
 
 def of_ratings(
@@ -99,7 +90,7 @@ def of_ratings(
     drawn: Mapping[str, IntArray],
     contrasts: Sequence[FloatArray],
     levels: Mapping[str, Sequence[str]],
-) -> tuple[str, list[ContrastTest]]:
+) -> tuple[str, list[Tested]]:
     """Return contrasts of the cells by a mixed model with all slopes of the design.
 
     `drawn` numbers each judgment's `participant` and `item_set`. The first result is the random part as R writes it, or
@@ -117,18 +108,15 @@ def of_ratings(
     try:
         fit = fit_maximal(values, np.eye(n_cells)[cells], groupings)
     except BankError as problem:
-        return str(problem), [_nothing(str(problem), len(values))] * len(contrasts)
+        nothing = undefined(str(problem), n=len(values), method=LMM)
+        return str(problem), [Tested(nothing)] * len(contrasts)
     tested = []
     for weights in contrasts:
         value, error, degrees = fit.contrast(weights)
         reach = float(t.isf(0.025, degrees)) * error
         estimate = Estimate(value=value, low=value - reach, high=value + reach, n=len(values), method=LMM)
-        tested.append(ContrastTest(estimate=estimate, p=float(2 * t.sf(abs(value) / error, degrees)), degrees=degrees))
+        tested.append(Tested(estimate, float(2 * t.sf(abs(value) / error, degrees)), degrees))
     return fit.formula, tested
-
-
-def _nothing(reason: str, n: int) -> ContrastTest:
-    return ContrastTest(estimate=undefined(reason, n=n, method=LMM), p=math.nan, degrees=math.nan)
 
 
 def _of_present_levels(
@@ -137,17 +125,17 @@ def _of_present_levels(
     drawn: Mapping[str, IntArray],
     contrasts: Sequence[FloatArray],
     levels: Mapping[str, Sequence[str]],
-) -> tuple[str, list[ContrastTest]]:
+) -> tuple[str, list[Tested]]:
     """Return contrasts of one factor of which nobody rated some levels: those that need such a level are undefined."""
     present, codes = np.unique(cells, return_inverse=True)
     named = list(itertools.product(*levels.values()))
     reason = f"no ratings of {', '.join(named[min(set(range(len(named))) - set(present.tolist()))])}"
-    undefined_all = [_nothing(reason, len(values))] * len(contrasts)
+    nothing = Tested(undefined(reason, n=len(values), method=LMM))
     if len(levels) > 1 or len(present) < 2:
-        return reason, undefined_all
+        return reason, [nothing] * len(contrasts)
     ((name, known),) = levels.items()
     rest = {name: [known[place] for place in present]}
     whole = [np.isclose(np.abs(weights).sum(), np.abs(weights[present]).sum()) for weights in contrasts]
     kept = [weights[present] for weights, is_whole in zip(contrasts, whole, strict=True) if is_whole]
     formula, tested = of_ratings(values, codes, drawn, kept, rest)
-    return formula, [tested.pop(0) if is_whole else undefined_all[0] for is_whole in whole]
+    return formula, [tested.pop(0) if is_whole else nothing for is_whole in whole]

@@ -8,28 +8,20 @@ freedom by Satterthwaite 1946.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pairbank.arrays import FloatArray, IntArray
 from pairbank.stats.estimates.bootstrap import draws, freedom, standard_error
-from pairbank.stats.estimates.estimate import Estimate, undefined, without_interval
+from pairbank.stats.estimates.estimate import Estimate, Tested, undefined, without_interval
 
 LEAST_FAMILIES, LEAST_ITEMS = 3, 10
 LEAST_WORDINGS = 3
 METHOD, WORDINGS = "two-kinds-of-draws-t", "wordings-t"
 
 
-class CrossedMean(NamedTuple):
-    """A mean, and the p-value of its being 0; NaN where there is none."""
-
-    estimate: Estimate
-    p: float = math.nan
-
-
-def family_contrast(differences: FloatArray, families: list[str], clusters: IntArray | None = None) -> CrossedMean:
+def family_contrast(differences: FloatArray, families: list[str], clusters: IntArray | None = None) -> Tested:
     """Return the mean over families of differences (items, pairs); each family counts once, however many pairs it has.
 
     >>> rows = np.tile([0.1, 0.2, 0.3, 0.3], (12, 1)) + np.linspace(-0.1, 0.1, 12)[:, np.newaxis]
@@ -39,7 +31,7 @@ def family_contrast(differences: FloatArray, families: list[str], clusters: IntA
     """
     n = len(differences)
     if n < LEAST_ITEMS:
-        return CrossedMean(undefined(f"{n} of the {LEAST_ITEMS} common items that are needed", n=n, method=METHOD))
+        return Tested(undefined(f"{n} of the {LEAST_ITEMS} common items that are needed", n=n, method=METHOD))
     of_families = np.column_stack(
         [differences[:, [other == name for other in families]].mean(axis=1) for name in dict.fromkeys(families)]
     )
@@ -47,7 +39,7 @@ def family_contrast(differences: FloatArray, families: list[str], clusters: IntA
     value = float(by_family.mean())
     if by_family.size < LEAST_FAMILIES:
         reason = f"{by_family.size} of the {LEAST_FAMILIES} families that are needed"
-        return CrossedMean(without_interval(value, reason, n=n, method=METHOD))
+        return Tested(without_interval(value, reason, n=n, method=METHOD))
     paradigms = draws(clusters, n)
     codes = np.arange(n) if paradigms is None else paradigms
     variances = np.array([by_family.var(ddof=1) / by_family.size, standard_error(by_item, codes) ** 2])
@@ -55,7 +47,7 @@ def family_contrast(differences: FloatArray, families: list[str], clusters: IntA
     return _with_t(value, variances, degrees, n=n, n_paradigms=0 if paradigms is None else int(paradigms.max()) + 1)
 
 
-def crossed_mean(values: FloatArray, *kinds: IntArray) -> CrossedMean:
+def crossed_mean(values: FloatArray, *kinds: IntArray) -> Tested:
     """Return a mean with one kind of draws or two, such as participants and items, by their numbers.
 
     >>> values = np.array([0.2, 0.4, 0.3, 0.5] * 6)
@@ -66,7 +58,7 @@ def crossed_mean(values: FloatArray, *kinds: IntArray) -> CrossedMean:
     value = float(values.mean())
     if min(codes.max() for codes in kinds) < 1:
         reason = "one participant or item has no spread"
-        return CrossedMean(without_interval(value, reason, n=values.size, method=METHOD))
+        return Tested(without_interval(value, reason, n=values.size, method=METHOD))
     variances = np.array([standard_error(values, codes) ** 2 for codes in kinds])
     return _with_t(value, variances, np.array([freedom(codes) for codes in kinds]), n=values.size)
 
@@ -99,17 +91,17 @@ def mean_over_wordings(values: FloatArray, *, clusters: ArrayLike | None = None)
 
 def _with_t(
     value: float, variances: FloatArray, degrees: FloatArray, *, n: int, n_paradigms: int = 0, method: str = METHOD
-) -> CrossedMean:
+) -> Tested:
     from scipy import special
 
     total = float(variances.sum())
     if total <= (1e-12 * max(1.0, abs(value))) ** 2:
-        return CrossedMean(without_interval(value, "all draws give the same", n=n, method=method))
+        return Tested(without_interval(value, "all draws give the same", n=n, method=method))
     of_sum = total**2 / float((variances**2 / degrees).sum())
     half = float(special.stdtrit(of_sum, 0.975)) * math.sqrt(total)
     ends = value - half, value + half
     estimate = Estimate(value=value, low=ends[0], high=ends[1], n=n, method=method, n_paradigms=n_paradigms)
-    return CrossedMean(estimate, float(2 * special.stdtr(of_sum, -abs(value) / math.sqrt(total))))
+    return Tested(estimate, float(2 * special.stdtr(of_sum, -abs(value) / math.sqrt(total))))
 
 
 def correlation_parts(x: FloatArray, y: FloatArray) -> FloatArray:
