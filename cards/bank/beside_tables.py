@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,11 +69,6 @@ def declared_in(manifest: Mapping[str, Any]) -> dict[str, ModelFeatures]:
     return features_from_entries([{"name": name, **entry} for name, entry in manifest.get(FEATURES, {}).items()])
 
 
-def declared_in_bank(root: Path) -> dict[str, ModelFeatures]:
-    """Return what a bank says of its models, by name; a folder that is no bank says nothing."""
-    return declared_in(layout.read_manifest(root)) if (root / layout.MANIFEST).is_file() else {}
-
-
 def declare(manifest: dict[str, Any], features: Mapping[str, ModelFeatures]) -> None:
     """Put what is declared of the models of a bank into its manifest, in place of what was declared of them before."""
     names = {signature["model"]["name"] for signature in layout.signatures(manifest)}
@@ -93,11 +88,8 @@ def contradictions(ours: Mapping[str, ModelFeatures], theirs: Mapping[str, Model
 
 
 def united(ours: Mapping[str, ModelFeatures], theirs: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
-    both = {
-        name: {**(_entry(theirs[name]) if name in theirs else {}), **(_entry(ours[name]) if name in ours else {})}
-        for name in {**ours, **theirs}
-    }
-    return features_from_entries([{"name": name, **entry} for name, entry in both.items()])
+    both = {name: replace(theirs[name], **_entry(ours[name])) for name in ours if name in theirs}
+    return {**ours, **theirs, **both}
 
 
 def _entry(features: ModelFeatures) -> dict[str, Any]:

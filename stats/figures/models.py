@@ -213,11 +213,12 @@ def matrices(
     n_columns = min(n_columns, len(panels))
     n_rows = -(-len(panels) // n_columns)
     most_rows, most_columns = (max(matrix.shape[axis] for matrix in panels.values()) for axis in (0, 1))
+    is_alike = len({tuple(matrix.columns) for matrix in panels.values()}) == 1
     longest = max(len(label(name)) for matrix in panels.values() for name in matrix.columns)
     size = 8 if max(most_rows, most_columns) <= MOST_NUMBERED else 5.5
     cell = min(0.34, max(0.13, 2.8 / max(most_rows, most_columns))) * (2 / n_columns if n_columns > 2 else 1)
     with styled():
-        names_once = limits is not None and _same_columns(panels)
+        names_once = limits is not None and is_alike
         height = n_rows * (0.45 + max(0.8, cell * most_rows)) + 0.4
         height += 0.0055 * size * longest * (1 if names_once else n_rows)
         figure = drawing(DOUBLE, height)
@@ -237,7 +238,7 @@ def matrices(
                     axes.set_yticks([])
             else:
                 axes.set_ylabel(y_label, fontsize=8)
-            if nth + n_columns < len(panels) and _same_columns(panels):
+            if nth + n_columns < len(panels) and is_alike:
                 axes.set_xticks([])
             else:
                 axes.set_xlabel(x_label, fontsize=8)
@@ -245,10 +246,6 @@ def matrices(
             bar = figure.colorbar(image, ax=list(grid_of), label=value_label, shrink=min(0.8, 2.6 / height), aspect=22)
             bar.outline.set_visible(False)
     return figure
-
-
-def _same_columns(panels: Mapping[str, pd.DataFrame]) -> bool:
-    return len({tuple(matrix.columns) for matrix in panels.values()}) == 1
 
 
 def _cells(axes: Axes, matrix: pd.DataFrame, *, limits: tuple[float, float] | None, size: float) -> Any:  # noqa: ANN401

@@ -24,9 +24,9 @@ from pairbank.stats.analyses.form import Words, groups, where
 from pairbank.stats.scored_table.method_scores import (
     SAME_PLACE,
     ScoredFrame,
-    delta_of,
     flagged,
     is_one_place,
+    number_column,
     shows_both,
 )
 
@@ -97,7 +97,7 @@ def _unread_of(table: ScoredFrame) -> Finding | None:
         return None
     flags, n = f"{method}_flags", table.n_rows
     frame = table.part(["item_id", "flags", f"{method}_delta", flags])
-    is_pair = ~flagged(frame, "flags", IDENTICAL_SIDES) & ~np.isnan(delta_of(frame, method))
+    is_pair = ~flagged(frame, "flags", IDENTICAL_SIDES) & ~np.isnan(number_column(frame, f"{method}_delta"))
     n_pairs, n_unknown = int(is_pair.sum()), int(flagged(frame, flags, UNKNOWN_TOKEN).sum())
     n_same = int((flagged(frame, flags, IDENTICAL_TOKENS) & is_pair).sum())
     counts = {"n_unknown": n_unknown * (n_unknown > UNREAD * n), "n": n}

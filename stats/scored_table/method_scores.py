@@ -166,22 +166,6 @@ class MethodScores:
         return bool(self.applies.any() or self.predicts.any() or self.rates.any() or not np.isnan(self.unparsed).all())
 
 
-def delta_of(frame: pd.DataFrame, method: str) -> FloatArray:
-    """Return a method's differences (good - bad), shape (rows,); NaN where it does not apply."""
-    return number_column(frame, ScoreColumns(method).delta)
-
-
-def side_of(frame: pd.DataFrame, method: str, side: Side) -> FloatArray:
-    """Return a method's scores of one side, `good` or `bad`, shape (rows,); NaN where it gives none."""
-    return number_column(frame, ScoreColumns(method).of(side))
-
-
-def argmax_of(frame: pd.DataFrame, method: str) -> FloatArray:
-    """Return the most probable ratings of the better and the worse side, shape (rows, 2); NaN where there are none."""
-    columns = ScoreColumns(method)
-    return np.column_stack([number_column(frame, columns.argmax(side)) for side in get_args(Side)])
-
-
 def needed_columns(layout: MethodLayout) -> list[str]:
     columns = ScoreColumns(layout.method)
     names = [columns.delta]
@@ -193,11 +177,13 @@ def needed_columns(layout: MethodLayout) -> list[str]:
 
 
 def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
-    delta = delta_of(frame, layout.method)
+    columns = ScoreColumns(layout.method)
+    delta = number_column(frame, columns.delta)
     rates = layout.kind == "rating" and layout.has_logprobs
-    sentence_score = np.full(len(frame), np.nan)
+    nothing = np.full(len(frame), np.nan)
+    sentence_score = nothing.copy()
     if "task" in frame.columns and (of_sentence := (frame["task"] == SENTENCE).to_numpy(dtype=np.bool_)).any():
-        sentence_score[of_sentence] = side_of(frame, layout.method, "good")[of_sentence]
+        sentence_score[of_sentence] = number_column(frame, columns.good)[of_sentence]
     return MethodScores(
         layout=layout,
         delta_nats=delta,
@@ -207,8 +193,8 @@ def method_scores(frame: pd.DataFrame, layout: MethodLayout) -> MethodScores:
         says_yes=_says(layout.correct, frame, layout, sentence_score),
         says_first=_says(layout.shown_first, frame, layout, sentence_score)
         if shows_both(layout, sides=("good",))
-        else np.full(len(frame), np.nan),
-        argmax=argmax_of(frame, layout.method) if rates else np.full((len(frame), 2), np.nan),
+        else nothing,
+        argmax=np.column_stack([number_column(frame, columns.argmax(x)) if rates else nothing for x in SIDES]),
         unparsed=_unparsed(frame, layout),
         decisions=_decisions(frame, layout) if layout.has_decisions else np.empty((len(frame), 0, 0)),
     )
@@ -249,10 +235,11 @@ def _flat(frame: pd.DataFrame, name: str, width: int) -> FloatArray:
 
 def _words(frame: pd.DataFrame, layout: MethodLayout, delta: FloatArray) -> FloatArray:
     """Return the log-probability of one-sided items: of a prediction, or of `direct` where the corpus has some."""
-    known = is_string_logprob(layout.method) and {"target_bad", ScoreColumns(layout.method).good} <= set(frame.columns)
+    name = ScoreColumns(layout.method).good
+    known = is_string_logprob(layout.method) and {"target_bad", name} <= set(frame.columns)
     if layout.kind != "prediction" and not (known and frame["target_bad"].isna().any()):
         return np.full(len(frame), np.nan)
-    words = np.where(np.isnan(delta), side_of(frame, layout.method, "good"), np.nan)
+    words = np.where(np.isnan(delta), number_column(frame, name), np.nan)
     if "target_bad" in frame.columns:
         words[frame["target_bad"].notna().to_numpy()] = np.nan
     return words

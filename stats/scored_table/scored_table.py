@@ -21,7 +21,7 @@ from pairbank.arrays import BoolArray, FloatArray, IntArray
 from pairbank.builders.corpora.column_map import plain_value
 from pairbank.builders.schema.columns import IDENTICAL_SIDES, NO_TRUTH
 from pairbank.errors import BankError
-from pairbank.scoring.api.layout import MethodLayout, ScoreColumns, Side
+from pairbank.scoring.api.layout import SIDES, MethodLayout, ScoreColumns, Side
 from pairbank.scoring.api.names import DIRECT, is_string_logprob, reference_of
 from pairbank.scoring.signature import design_of
 from pairbank.stats.estimates.bootstrap import LEAST_RESAMPLED, drawn_from
@@ -29,13 +29,10 @@ from pairbank.stats.estimates.estimate import Estimate
 from pairbank.stats.scored_table.method_scores import (
     MethodScores,
     ScoredFrame,
-    argmax_of,
-    delta_of,
     flagged,
     method_scores,
     needed_columns,
     number_column,
-    side_of,
 )
 
 CONDITION = "condition"
@@ -134,11 +131,11 @@ class ScoredTable:
 
     def delta(self, method: str) -> FloatArray:
         """Return a method's differences (good - bad), shape (rows,); NaN where it does not apply."""
-        return delta_of(self.frame, method)
+        return self.numbers(ScoreColumns(method).delta)
 
     def side(self, method: str, side: Side) -> FloatArray:
         """Return a method's scores of one side, `good` or `bad`, shape (rows,); NaN where it gives none."""
-        return side_of(self.frame, method, side)
+        return self.numbers(ScoreColumns(method).of(side))
 
     @cached_property
     def reference(self) -> str:
@@ -152,7 +149,7 @@ class ScoredTable:
 
     def argmax(self, method: str) -> FloatArray:
         """Return a method's most probable ratings of both sides, shape (rows, 2); NaN where there are none."""
-        return argmax_of(self.frame, method)
+        return np.column_stack([self.numbers(ScoreColumns(method).argmax(side)) for side in SIDES])
 
     @cached_property
     def human_delta(self) -> FloatArray:
@@ -338,8 +335,9 @@ def _string_logprobs(layouts: Sequence[MethodLayout], part: Callable[[Sequence[s
     known = [layout.method for layout in layouts if is_string_logprob(layout.method)]
     if len(known) < 2:
         return known
-    frame = part([column for x in map(ScoreColumns, known) for column in (x.delta, x.good)])
-    return [name for name in known if not np.isnan([delta_of(frame, name), side_of(frame, name, "good")]).all()]
+    names = {name: (ScoreColumns(name).delta, ScoreColumns(name).good) for name in known}
+    frame = part([column for columns in names.values() for column in columns])
+    return [name for name in known if not np.isnan([number_column(frame, column) for column in names[name]]).all()]
 
 
 def _deltas(table: ScoredFrame, reference: str) -> pd.DataFrame:

@@ -79,8 +79,8 @@ class ReportOptions:
         from pairbank.stats.report.report import N_RESAMPLES, SEED, report
         from pairbank.study.declaration import load_study
         from pairbank.study.model_list import all_features, listed
-        from pairbank.study.raters import as_frames, means_only, ratings_beside, ratings_of, wants_ratings
-        from pairbank.study.scored_files import features_beside, probes_beside
+        from pairbank.study.raters import as_frames, means_only, ratings_in, ratings_in_files, ratings_of, wants_ratings
+        from pairbank.study.scored_files import banks_of, features_beside, probes_beside
 
         study = None if self.study is None else load_study(self.study)
         analyses = self.analyses(study)
@@ -94,8 +94,8 @@ class ReportOptions:
         probed = probes_beside(files, tables, features)
         ratings: tuple[pd.DataFrame, ...] = ()
         if wants_ratings(analyses) and not options.get("raters", {}).get("ratings"):
-            held = ratings_beside(files, corpora) if data_dir is None else ratings_of(corpora, data_dir)
-            ratings = as_frames(held)
+            beside = () if data_dir else (*ratings_in(banks_of(files), corpora), *ratings_in_files(files))
+            ratings = as_frames(ratings_of(corpora, data_dir) if data_dir else beside)
         return report(
             tables,
             title=self.title or (study.title if study else ""),

@@ -11,7 +11,7 @@ import numpy as np
 from pairbank.errors import CorpusFileNotFoundError, StudyError
 from pairbank.files import read_parquet
 from pairbank.study.corpora import ChosenItems
-from pairbank.study.scored_files import banks_of, ratings_file
+from pairbank.study.scored_files import ratings_file
 
 if TYPE_CHECKING:
     import datasets
@@ -113,12 +113,6 @@ def ratings_in(banks: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.
         rated = read_manifest(root).get(RATINGS, {}) if is_bank else {}
         ratings += [read_table(root / ratings_path(name)) for name in names if name in rated]
     return tuple(ratings)
-
-
-def ratings_beside(files: Iterable[Path], corpora: Iterable[str]) -> tuple[datasets.Dataset | pa.Table, ...]:
-    """Return the ratings of scored tables: in the banks that they are in, in the files that `score` wrote beside."""
-    paths = list(files)
-    return (*ratings_in(banks_of(paths), corpora), *ratings_in_files(paths))
 
 
 def ratings_in_files(files: Iterable[Path]) -> tuple[pa.Table, ...]:

@@ -66,11 +66,13 @@ def banks_of(files: Iterable[Path]) -> list[Path]:
 
 def features_beside(files: Iterable[Path], given: Mapping[str, ModelFeatures]) -> dict[str, ModelFeatures]:
     """Return what is declared of models: by the user, else by the banks that the files are of."""
-    from pairbank.cards.bank.beside_tables import contradictions, declared_in_bank, united
+    from pairbank.cards.bank.beside_tables import contradictions, declared_in, united
+    from pairbank.cards.bank.layout import MANIFEST, read_manifest
 
     features: dict[str, ModelFeatures] = {}
     for root in banks_of(files):
-        of_bank = {name: declared for name, declared in declared_in_bank(root).items() if name not in given}
+        manifest = read_manifest(root) if (root / MANIFEST).is_file() else {}
+        of_bank = {name: declared for name, declared in declared_in(manifest).items() if name not in given}
         if different := list(contradictions(features, of_bank)):
             raise BankError(
                 f"the banks declare different features: {'; '.join(different)}. Say which holds: --models LIST"
