@@ -6,7 +6,6 @@ The card's figures are held to the results: the page is read back as a reader se
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,6 +28,7 @@ from pairbank.errors import BankError
 from pairbank.files import sha256_of_file
 from pairbank.markdown import CELL_CHARACTERS, parsed_tables, shown
 from pairbank.stats.estimates.estimate import HEADINGS
+from pairbank.stats.report.wide_tables import estimate_text
 from pairbank.stats.wording import number
 
 Depth = Literal["all", "quick", "files"]
@@ -42,7 +42,6 @@ ACCURACY, AGREEMENT = (
     for metrics in HEADINGS.values()
 )
 """Headings of the card's tables, and the metrics of the summary that stand under each."""
-_NUMBER = r"-?\d[\d,]*\.\d\d"
 Row = Mapping[str, str]
 Key = tuple[str, ...]
 WHOLE: set[str] = set()
@@ -260,35 +259,14 @@ def _key(row: Mapping[Any, Any]) -> Key:
 
 
 def _cell_problems(cell: str, row: Row, known: Mapping[Any, Any], where: str) -> Iterator[str]:
-    expected = [float(known[name]) for name in ("value", "low", "high")]
-    # a card of before has no intervals over paradigms
-    over = [float(known.get(name, math.nan)) for name in ("low_paradigms", "high_paradigms")]
-    written = _numbers(cell)
-    right = tuple(None if math.isnan(x) else number(x) for x in (*expected, *over))
-    if written not in (right, (*right[:3], None, None)):
-        value, low, high = (number(x, digits=4) for x in expected)
+    n = re.search(r" \(n = (\d+)\)$", cell)
+    written = re.sub(r"-(0\.00)\b", r"\1", cell[: n.start()] if n else cell)  # cards of before have -0.00
+    # and no intervals over paradigms
+    if written not in (estimate_text(known), estimate_text({**known, "low_paradigms": None})):
+        value, low, high = (number(float(known[name]), digits=4) for name in ("value", "low", "high"))
         yield f"{where}: the card says {cell}, the results {value} [{low}, {high}]"
-    n = re.search(r"\(n = (\d+)\)", cell)
     if (n[1] if n else row.get("n")) != str(int(known["n"])):
         yield f"{where}: the card says n = {n[1] if n else row.get('n')}, the results {known['n']}"
-
-
-def _numbers(cell: str) -> tuple[str | None, ...]:
-    """Return value, low, high and both ends over paradigms of a cell as written; None where it has none.
-
-    Cards of before have -0.00 where others have 0.00.
-
-    >>> _numbers("-0.00 [-0.20, 0.10]")
-    ('0.00', '-0.20', '0.10', None, None)
-    >>> _numbers("-1,078.60 [-1,200.00, -957.20]")
-    ('-1,078.60', '-1,200.00', '-957.20', None, None)
-    """
-    if cell == "undefined" or cell.startswith("undefined ("):
-        return None, None, None, None, None
-    cell = re.sub(r"-(0\.00)\b", r"\1", cell)
-    over = rf"(?:, paradigms \[({_NUMBER}), ({_NUMBER})\])?"
-    result = re.match(rf"({_NUMBER}) \[(?:({_NUMBER}), ({_NUMBER})|no interval)\]{over}(?: \(n = \d+\))?$", cell)
-    return result.groups() if result else (cell,)
 
 
 def _rating_problems(tables: list[list[dict[str, str]]], ratings: Mapping[str, Any]) -> Iterator[str]:

@@ -110,10 +110,10 @@ def _wide(
 
 def _text(heading: str, estimate: Mapping[Any, Any], n: int) -> dict[str, str]:
     """Return a cell, which names its own n where it rests on fewer items than the row."""
-    return {heading: _number(estimate) + ("" if estimate["n"] == n else f" (n = {estimate['n']})")}
+    return {heading: estimate_text(estimate) + ("" if estimate["n"] == n else f" (n = {estimate['n']})")}
 
 
-def _number(estimate: Mapping[Any, Any]) -> str:
+def estimate_text(estimate: Mapping[Any, Any]) -> str:
     if pd.isna(estimate["value"]):
         return "undefined"
     if pd.isna(estimate["low"]):
