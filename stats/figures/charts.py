@@ -265,12 +265,7 @@ SHORT_NAME, MOST_TALL_ROWS = 15, 30
 
 
 def heat_map(
-    matrix: pd.DataFrame,
-    *,
-    title: str = "",
-    value_label: str,
-    limits: tuple[float, float],
-    diverging: bool = True,
+    matrix: pd.DataFrame, *, title: str = "", value_label: str, limits: tuple[float, float], diverging: bool = True
 ) -> Drawing:
     """Draw a table as coloured cells with their numbers; NaN is an empty cell."""
     if matrix.empty:

@@ -58,11 +58,7 @@ def accuracy(delta_nats: ArrayLike, *, clusters: ArrayLike | None = None, level:
 
 
 def accuracy_pooled(
-    logprobs: ArrayLike,
-    layout: MethodLayout,
-    *,
-    clusters: ArrayLike | None = None,
-    level: float = 0.95,
+    logprobs: ArrayLike, layout: MethodLayout, *, clusters: ArrayLike | None = None, level: float = 0.95
 ) -> Estimate:
     """Return the share of presentations in which the correct option is the most probable one.
 
@@ -96,11 +92,7 @@ def credit_of_presentations(logprobs: ArrayLike, layout: MethodLayout) -> FloatA
 
 
 def position_bias(
-    logprobs: ArrayLike,
-    layout: MethodLayout,
-    *,
-    clusters: ArrayLike | None = None,
-    level: float = 0.95,
+    logprobs: ArrayLike, layout: MethodLayout, *, clusters: ArrayLike | None = None, level: float = 0.95
 ) -> Estimate:
     """Return how often the option shown first is the most probable one, over all presentations.
 

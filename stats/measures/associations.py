@@ -110,12 +110,7 @@ def _r(u: FloatArray, v: FloatArray) -> float:
 
 
 def within_correlation(
-    x: ArrayLike,
-    y: ArrayLike,
-    subjects: ArrayLike,
-    items: ArrayLike,
-    *,
-    clusters: ArrayLike | None = None,
+    x: ArrayLike, y: ArrayLike, subjects: ArrayLike, items: ArrayLike, *, clusters: ArrayLike | None = None
 ) -> Estimate:
     """Return the r of x and y within subjects (repeated-measures correlation), with an interval robust over items."""
     a, b = paired_vectors(x, y, names=("x", "y"))

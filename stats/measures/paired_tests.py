@@ -77,13 +77,7 @@ class Corrected:
     """P-values that are numbers."""
 
 
-def compare(
-    delta_a: ArrayLike,
-    delta_b: ArrayLike,
-    *,
-    level: float = 0.95,
-    power: float = 0.8,
-) -> Comparison:
+def compare(delta_a: ArrayLike, delta_b: ArrayLike, *, level: float = 0.95, power: float = 0.8) -> Comparison:
     """Compare the accuracies of two models or methods on the same items.
 
     Args:

@@ -38,7 +38,7 @@ def items_for_difference(difference: float, *, n_runs: int = 400, seed: int = 0)
     rng = np.random.default_rng(seed)
     rows = []
     for n in PARADIGMS:
-        least = _least(lambda m, n=n: float(detected(difference, n, m, n_runs=n_runs, rng=rng).mean()))
+        least = _least(partial(detected, difference, n, n_runs=n_runs, rng=rng))
         rows.append({"difference": difference, "paradigms": n, "items_per_paradigm": least, "items": least * n})
     return pd.DataFrame(rows)
 
@@ -86,12 +86,12 @@ def _r_power(r: float, n: int, k: int, m: int, *, n_runs: int, rng: np.random.Ge
     return said / n_runs
 
 
-def _least(power: Callable[[int], float]) -> float:
+def _least(power: Callable[[int], float | BoolArray]) -> float:
     """Return the fewest items per paradigm with enough power, by halving; NaN where even the most have too little."""
-    if power(MOST_ITEMS) < POWER:
+    if np.mean(power(MOST_ITEMS)) < POWER:
         return np.nan
     low, high = 1, MOST_ITEMS
     while high - low > max(1, high // 20):
         middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+        low, high = (low, middle) if np.mean(power(middle)) >= POWER else (middle, high)
     return float(high)

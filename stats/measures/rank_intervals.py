@@ -77,7 +77,9 @@ def pair_counts(credit: ArrayLike, *, clusters: ArrayLike | None = None) -> Pair
             share = both / of_all
             kept = np.maximum(1 - share, 1e-12)
             cross = share**2 / kept
-            over += [gained**2 / kept, gained * both / kept, both**2 / kept, both > 0, share**2, cross, cross**2]
+            over += np.stack(
+                [gained**2 / kept, gained * both / kept, both**2 / kept, both > 0, share**2, cross, cross**2]
+            )
     error, freedom = _over_paradigms(gain / of_all, of_all, over)
     halves = bool(np.isin(provided[np.isfinite(provided)], (0.0, 0.5, 1.0)).all())
     return PairCounts(n=n, only=only, gain=gain, squares=squares, halves=halves, error=error, freedom=freedom)

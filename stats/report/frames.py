@@ -95,12 +95,7 @@ def scored_frames(
 
 
 def scored_frame(
-    table: Scored,
-    *,
-    for_analyses: bool,
-    place: int = 0,
-    ids: list[str] | None = None,
-    kept: KeptFrames | None = None,
+    table: Scored, *, for_analyses: bool, place: int = 0, ids: list[str] | None = None, kept: KeptFrames | None = None
 ) -> ScoredFrame:
     layouts = tuple(MethodLayout.from_dict(layout) for layout in table.layouts)
     columns = table.column_names

@@ -183,7 +183,7 @@ def overview(
             "biased": whole[is_biased],
             "n_prompted": len(kinds["prompted"]) + int(is_biased.sum()),
             "raters": whole[people].drop_duplicates(["corpus", "value"]),
-            "with_people": {
+            "correlations": {
                 metric: {"rows": rows, "kinds": _kinds(rows, facts.layouts)}
                 for metric in ("pearson_human", "pearson_human_sentence")
                 if len(rows := where(of_all, metric=metric))

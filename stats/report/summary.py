@@ -41,11 +41,7 @@ _IMPORTED = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf
 
 
 def summarise(
-    frame: pd.DataFrame,
-    layouts: Sequence[MethodLayout],
-    *,
-    model: str,
-    signature: Mapping[str, Any] | None = None,
+    frame: pd.DataFrame, layouts: Sequence[MethodLayout], *, model: str, signature: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
     """Return all estimates of one corpus scored with one model.
 

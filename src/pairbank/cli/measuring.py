@@ -63,8 +63,7 @@ class TextOptions:
 
 def unigrams(
     files: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Text files (one document per line), .jsonl or .parquet files."),
+        list[Path] | None, typer.Argument(help="Text files (one document per line), .jsonl or .parquet files.")
     ] = None,
     *,
     out: Annotated[Path, "Parquet file to write."],
@@ -228,8 +227,7 @@ def _headline(probed: Probed) -> pd.DataFrame:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordOptions:
     lags: Annotated[
-        int | None,
-        typer.Option(min=0, help="Preceding words to add. [default: 2 with --join, else 0]"),
+        int | None, typer.Option(min=0, help="Preceding words to add. [default: 2 with --join, else 0]")
     ] = None
     top: Annotated[int, typer.Option(min=0, help="Number of most probable next tokens to list.")] = 0
     language: Annotated[str, typer.Option(metavar="TAG", help="Language of the texts (BCP-47 tag).")] = "en"

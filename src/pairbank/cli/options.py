@@ -31,8 +31,7 @@ UnigramFiles = Annotated[
     list[Path] | None, more(help="Token counts from `pairbank unigrams`; repeatable, one file per tokenizer.")
 ]
 ProbeText = Annotated[
-    Path | None,
-    more(help="Sentences that probe_grammar learns from, one per line. [default: shipped ones]"),
+    Path | None, more(help="Sentences that probe_grammar learns from, one per line. [default: shipped ones]")
 ]
 Prompts = Annotated[list[Path] | None, "TOML file with your own prompts; repeatable."]
 Models = Annotated[
@@ -119,8 +118,7 @@ class ItemOptions:
     column: Columns = None
     encoding: Annotated[str | None, own(help="Encoding of your file if it is not UTF-8: cp1252, utf-16-le …")] = None
     header: Annotated[
-        str | None,
-        own(metavar="NAMES", help="Column names for a file without a header line: good,bad"),
+        str | None, own(metavar="NAMES", help="Column names for a file without a header line: good,bad")
     ] = None
     marks: Annotated[
         str,

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 class ReportOptions:
     title: Annotated[
         str | None,
-        typer.Option(
-            help="Title of the report. [default: the study's, or a question about its models and corpora]",
-        ),
+        typer.Option(help="Title of the report. [default: the study's, or a question about its models and corpora]"),
     ] = None
     seed: Annotated[int | None, typer.Option(min=0, help="Seed for resampling. [default: the study's, or 0]")] = None
     study: Annotated[str | None, "Study (shipped, or a TOML file) that supplies title, notes and analyses."] = None
@@ -153,8 +151,7 @@ def report(
 
 def leaderboard(
     scored: Annotated[
-        list[Path],
-        "Scored tables, bank folders, or aggregates of Every Eval Ever (.json, .jsonl), without ranks.",
+        list[Path], "Scored tables, bank folders, or aggregates of Every Eval Ever (.json, .jsonl), without ranks."
     ],
     *,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="CSV file to write.")] = None,
@@ -257,7 +254,7 @@ class RunOptions:
         str | None,
         typer.Option(
             help="Embedding model for distances between the sides, instead of the study's: a Hub id, a folder, default "
-            "(all-MiniLM-L6-v2) or edits (edit distance alone).",
+            "(all-MiniLM-L6-v2) or edits (edit distance alone)."
         ),
     ] = None
     analysis: Analyses = None

@@ -65,7 +65,7 @@ class ScoringOptions:
         str | None,
         more(
             help="Checkpoints A,B,C of the model: Hub revisions, or sub-folders (checkpoint-100). --out is then a "
-            "folder with one file per checkpoint.",
+            "folder with one file per checkpoint."
         ),
     ] = None
     over_length: Annotated[OverLength, more(help="Items longer than the model's context: error, or nan.")] = "error"
@@ -87,7 +87,7 @@ class ScoringOptions:
         Literal["minicons"] | None,
         more(
             help="Also score with this tool under its own defaults, list where the numbers differ and why, and write "
-            "NAME.minicons.csv beside --out.",
+            "NAME.minicons.csv beside --out."
         ),
     ] = None
     bom: Annotated[bool, more(help="Start .csv and .tsv files with a byte-order mark, for Excel.")] = False

@@ -158,11 +158,7 @@ def options_of(study: Study, counts: Sequence[Unigrams] | None) -> ScoreOptions:
     from pairbank.scoring.run.work import ScoreOptions
 
     return ScoreOptions(
-        methods=study.methods,
-        prompts=study.prompts,
-        unigrams=counts,
-        probe_text=study.probe_text,
-        seed=study.seed,
+        methods=study.methods, prompts=study.prompts, unigrams=counts, probe_text=study.probe_text, seed=study.seed
     )
 
 
