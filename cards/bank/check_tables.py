@@ -146,16 +146,14 @@ def _differences(table: Scored, ours: Mapping[tuple[str, ...], Row], stale: list
     if not ours and len(computed):  # sentences by region alone are no choice, and have none
         yield f"{layout.SUMMARY}: no results of {table.model} on {table.corpus!r}"
         return
+    again = _by_identity(computed)
     if lost:  # numbers on people were computed from judgments that the table no longer has
-        again = _by_identity(computed)
         ours = {key: row for key, row in ours.items() if key in again}
+    problems = differing(pd.DataFrame(list(ours.values())), computed)
     if stale is not None:
-        again = _by_identity(computed)
-        stale += differing(pd.DataFrame(list(ours.values())), computed)
+        stale += problems
         both = [(key, row) for key, row in ours.items() if key in again and row["metric"] in _SAME_IN_ALL_VERSIONS]
         problems = [text for key, row in both for text in _unlike(key, row, again[key], ("value", "n"))]
-    else:
-        problems = differing(pd.DataFrame(list(ours.values())), computed)
     yield from (f"{layout.SUMMARY}: {problem}" for problem in problems)
 
 
