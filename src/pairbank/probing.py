@@ -18,7 +18,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,7 +35,7 @@ from pairbank.stats.wording import magnitude, number
 if TYPE_CHECKING:
     import datasets
 
-    from pairbank.arrays import BoolArray, IntArray
+    from pairbank.arrays import IntArray
     from pairbank.scoring.api.model import Scorer
     from pairbank.scoring.models.hidden_states import HiddenStates
 
@@ -256,19 +255,15 @@ def _group_scores(
         folds = np.tile(probes.pair_folds(components, rng=rng, n_folds=how.n_folds), 2)
     labels = [np.repeat([True, False], n_pairs), probes.exchanged(n_pairs, rng=rng)]
     texts = np.concatenate([pairs.good_text, pairs.bad_text])
-    fitted = partial(_layer_scores, states=states, texts=texts, labels=labels, folds=folds, standardise=how.standardise)
-    by_layer = on_all_cores(fitted, range(states.n_layers))
+    by_layer = on_all_cores(
+        lambda layer: probes.cross_validated(states.layer(layer, texts), labels, folds, standardise=how.standardise),
+        range(states.n_layers),
+    )
     real, control = (
         {metric: np.array([getattr(scores[number], metric) for scores in by_layer]) for metric in neuro.METRICS}
         for number in (0, 1)
     )
     return neuro.ProbeScores(real=real, control=control)
-
-
-def _layer_scores(
-    layer: int, *, states: HiddenStates, texts: IntArray, labels: list[BoolArray], folds: IntArray, standardise: bool
-) -> list[probes.FoldScores]:
-    return probes.cross_validated(states.layer(layer, texts), labels, folds, standardise=standardise)
 
 
 def _signature(items: datasets.Dataset, model: Scorer, how: _Settings) -> dict[str, Any]:
