@@ -18,7 +18,7 @@ from pairbank.scoring.minimalness import add_edit_distance
 from pairbank.stats.analyses.base import Context
 from pairbank.stats.analyses.registry import analysis_named
 from pairbank.stats.figures.style import Figure, named, styled
-from pairbank.stats.report.overview import labels_of, overview
+from pairbank.stats.report.overview import layouts_of, method_labels, overview
 from pairbank.stats.report.page import in_words
 from pairbank.stats.report.summary import summarise
 from pairbank.stats.scored_table.method_scores import ScoredFrame
@@ -91,7 +91,7 @@ def sections() -> dict[str, list[Figure]]:
 
 
 def labels() -> dict[str, str]:
-    return labels_of([scored_starter(ONE[0], 1)])
+    return method_labels(layouts_of([scored_starter(ONE[0], 1)]))
 
 
 def page() -> str:

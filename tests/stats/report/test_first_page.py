@@ -333,9 +333,9 @@ def test_methods_are_glossed_and_one_name_for_two_methods_has_both() -> None:
     imported = {"methods": {"meta": {"imported": {"label": "which <b> is better"}}}}
     same_name = replace(frame, corpus="other", signature=imported)
     assert (
-        glosses_of([frame])["`meta`"]
+        glosses_of([frame], {})["`meta`"]
         == "a question about both sides, in both orders; probabilities of the answers 1, 2"
     )
-    told = glosses_of([frame, same_name])["`meta`"]
+    told = glosses_of([frame, same_name], {})["`meta`"]
     assert told.startswith(f"on {frame.corpus}: a question about both sides")
     assert told.endswith("on other: which &lt;b&gt; is better (imported)")
