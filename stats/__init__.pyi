@@ -22,3 +22,5 @@ from pairbank.stats.measures.roc import auc as auc
 from pairbank.stats.report.summary import summarise as summarise
 from pairbank.stats.report.wide_tables import accuracy_table as accuracy_table
 from pairbank.stats.report.wide_tables import agreement_table as agreement_table
+
+__all__: list[str]  # noqa: PYI035 - the names above

@@ -9,6 +9,7 @@ from unittest import mock
 import pytest
 
 import pairbank
+import pairbank.builders
 from command_line import run
 from pairbank.scoring.models.fake import FakeScorer
 

@@ -37,3 +37,4 @@ from pairbank.cards.review import review as review
 from pairbank.cards.store import build_store as build_store
 
 __version__: str
+__all__: list[str]  # noqa: PYI035 - the names above

@@ -194,7 +194,7 @@ def test_a_model_with_position_bias_is_marked_and_neither_ranked_nor_compared(op
     assert "Accuracies not compared: with MetaQuestionSimple the model picks the same option" in page.text()
 
 
-def _meta(table: pairbank.ScoredDataset) -> MethodScores:
+def _meta(table: pairbank.Scored) -> MethodScores:
     (scores,) = [
         x for x in read_table(scored_frame(table, for_analyses=True)).choices.methods if x.layout.method == METHODS[1]
     ]
