@@ -195,8 +195,6 @@ def overview(
             "rater_facts": {corpus: text for corpus, fact in of_corpus.items() if (text := fact.get("raters"))},
             "checks": "\n\n".join((*sentences(facts, "footnote"), *left_out)),
             "picks": picks,
-            "BIAS_NOTE": BIAS_NOTE,
-            "MARK": MARK,
         }
         | _draws(whole[whole["low"].notna()], tables),
     )
@@ -314,7 +312,7 @@ def _first_table(own: pd.DataFrame) -> pd.DataFrame:
     rows = Rows()
     for group in groups(whole, *keys):
         known = group.frame if of_models else group.frame[group.frame["value"].notna()]
-        row: dict[str, Any] = {**dict(zip(keys, group.key, strict=True)), "n": _n_of_row(known, is_range=not of_models)}
+        row: dict[str, Any] = group.place | {"n": _n_of_row(known, is_range=not of_models)}
         for method in methods:
             values = where(group.frame, method=method)
             if len(values) == 1 or of_models:
