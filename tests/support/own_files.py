@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
@@ -37,6 +38,17 @@ def read(path: Path, **options: Any) -> Read:  # noqa: ANN401 - the fields of Ta
     facts = corpus.metadata(files)[READING]
     assert isinstance(facts, list)
     return Read(rows=table.to_list(), said="; ".join(facts))
+
+
+def write_frame(path: Path, frame: pd.DataFrame) -> Path:
+    """Write a table in the format that the file's name ends in."""
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    elif path.suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+    return path
 
 
 def parquet(columns: Mapping[str, Sequence[Any]] | pa.Table) -> bytes:

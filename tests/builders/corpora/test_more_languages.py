@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import pairbank
+from corpus_files import write_tree
 from pairbank.builders.corpora.corpus_map import corpus_map
 from pairbank.builders.corpora.declared import corpus_files
 from pairbank.builders.corpora.registry import CORPORA, MAPS, OURS
@@ -34,30 +35,23 @@ def built(folder: Path, name: str, **options: str) -> list[dict[str, object]]:
     return list(pairbank.load_corpus(name, data_dir=folder, **options))  # type: ignore[arg-type]
 
 
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
-
-
 def test_of_multiblimp_a_folder_may_hold_some_languages(tmp_path: Path) -> None:
     header = "sen\twrong_sen\tphenomenon\tprefix\thead\tswap_head\tchild\tfeature_vals\tdistance\tnum_attractors"
     header += "\thas_attractors\two\tinflect_item\n"
     row = "Kissat nukkuvat.\tKissat nukkuu.\tSV-#\tKissat\tnukkuvat\tnukkuu\tKissat\tPlur -> Sing\t1\t0\tFalse"
     row += "\tSV\tverb\n"
-    write(tmp_path, {"fin/data.tsv": header + row, "nds/data.tsv": header + row})
+    write_tree(tmp_path, {"fin/data.tsv": header + row, "nds/data.tsv": header + row})
     items = built(tmp_path, "multiblimp")
     assert [item["language"] for item in items] == ["fi", "nds"]
     assert [item["item_id"] for item in items] == ["multiblimp/fi/1", "multiblimp/nds/1"]
     assert (items[0]["distance"], items[0]["has_attractors"]) == (1, False)
     assert [item["language"] for item in built(tmp_path, "multiblimp", language="fin")] == ["fi"]
     with pytest.raises(CorpusFileNotFoundError, match="nor any other of its 101"):
-        built(write(tmp_path / "empty", {"x": ""}), "multiblimp")
+        built(write_tree(tmp_path / "empty", {"x": ""}), "multiblimp")
 
 
 def test_a_file_without_a_column_that_is_kept_is_refused(tmp_path: Path) -> None:
-    write(tmp_path, {"fin/data.tsv": "sen\twrong_sen\tphenomenon\nA b.\tA c.\tSV-#\n"})
+    write_tree(tmp_path, {"fin/data.tsv": "sen\twrong_sen\tphenomenon\nA b.\tA c.\tSV-#\n"})
     with pytest.raises(CorpusError, match="no file has the column 'child' that its map keeps"):
         built(tmp_path, "multiblimp")
 
@@ -73,7 +67,7 @@ def test_the_label_of_xcopa_picks_the_better_choice(tmp_path: Path) -> None:
         "changed": True,
     }
     names = [file.name for file in CORPORA["xcopa"].source.files]
-    items = built(write(tmp_path, {name: json.dumps(row) + "\n" for name in names}), "xcopa", language="qu")
+    items = built(write_tree(tmp_path, {name: json.dumps(row) + "\n" for name in names}), "xcopa", language="qu")
     assert [(item["item_id"], item["target_good"], item["target_bad"]) for item in items] == [
         ("xcopa/qu/test-4", "B.", "A."),
         ("xcopa/qu/val-4", "B.", "A."),
@@ -90,7 +84,7 @@ def test_sentences_that_blimp_nl_quotes_twice_are_mended_and_flagged(tmp_path: P
     plain = f"{start}Grammatical,Ik zie mezelf.,mezelf,Ik\n{start}Ungrammatical,Wij zien mezelf.,mezelf,Wij\n"
     odd = f'{start}Grammatical,""Ik leer, hoor."",leer,Ik\n{start}Ungrammatical,""Wij leer, hoor."",leer,Wij\n'
     files = {f"Phenomenon{n:02}.csv": header + (odd if n == 3 else plain) for n in range(1, 23)}
-    items = built(write(tmp_path, files), "blimp-nl", subset="phenomenon-03")
+    items = built(write_tree(tmp_path, files), "blimp-nl", subset="phenomenon-03")
     assert [(item["target_good"], item["target_bad"], item["flags"]) for item in items] == [
         ("Ik leer, hoor.", "Wij leer, hoor.", ["repaired:quotes"])
     ]
@@ -102,12 +96,12 @@ def test_a_cut_file_of_clams_is_an_error(tmp_path: Path) -> None:
     files = {file.name: "True\tder Hund bellt\nFalse\tder Hund bellen\n" for file in clams}
     files["de_evalset/vp_coord.txt"] = "True\tder Hund bellt\n"
     with pytest.raises(CorpusError, match=r"vp_coord\.txt, row 1: 1 better and 0 worse rows"):
-        built(write(tmp_path, files), "clams", subset="de")
+        built(write_tree(tmp_path, files), "clams", subset="de")
 
 
 def test_nocola_keeps_the_code_of_the_error(tmp_path: Path) -> None:
     text = "Ungrammatical:\nJeg har leste den.\tF\n\nGrammatical:\nDe sier:\n"
-    write(tmp_path, {"NoCoLa_class_dev.txt": text, "NoCoLa_class_test.txt": "Ungrammatical:\nUten kode.\n"})
+    write_tree(tmp_path, {"NoCoLa_class_dev.txt": text, "NoCoLa_class_test.txt": "Ungrammatical:\nUten kode.\n"})
     items = built(tmp_path, "nocola", subset="dev")
     assert [(item["target_good"], item["label"], item["error_code"]) for item in items] == [
         ("Jeg har leste den.", 0, "F"),
@@ -119,7 +113,7 @@ def test_nocola_keeps_the_code_of_the_error(tmp_path: Path) -> None:
 
 def test_nocola_zero_pairs_an_error_with_its_correction(tmp_path: Path) -> None:
     text = "# a comment\n\nJeg har leste den.\tJeg har lest den.\tINFL\nHun kom ikke\tHun kom ikke.\tPUNCM\r\n"
-    items = built(write(tmp_path, {"NoCoLa_zero.txt": text}), "nocola-zero")
+    items = built(write_tree(tmp_path, {"NoCoLa_zero.txt": text}), "nocola-zero")
     assert [(item["target_good"], item["target_bad"], item["phenomenon"], item["paradigm"]) for item in items] == [
         ("Jeg har lest den.", "Jeg har leste den.", "inflection", "INFL"),
         ("Hun kom ikke.", "Hun kom ikke", "punctuation", "PUNCM"),
@@ -128,7 +122,7 @@ def test_nocola_zero_pairs_an_error_with_its_correction(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", ["Hun kom.\tF", "Hun kom.\t\tF", "a\tb\tc\td"])
 def test_a_line_of_nocola_zero_without_three_cells_is_refused(tmp_path: Path, line: str) -> None:
-    write(tmp_path, {"NoCoLa_zero.txt": f"Jeg har leste.\tJeg har lest.\tF\n{line}\n"})
+    write_tree(tmp_path, {"NoCoLa_zero.txt": f"Jeg har leste.\tJeg har lest.\tF\n{line}\n"})
     with pytest.raises(CorpusError, match=r"row 2: .*expected a sentence with an error, its correction and the code"):
         built(tmp_path, "nocola-zero")
 
@@ -154,7 +148,7 @@ def test_workers_of_events_adapt_become_numbers(tmp_path: Path) -> None:
         + "1.0,Control,C.,A big,car,A big car.\n1.0,SemAnom,S.,A big,boat,A big boat.\n"
         + "1.0,Critical,K.,A big,boat,A big boat.\n",
     }
-    items = {str(item["item_id"]): item for item in built(write(tmp_path, files), "kauf-2024")}
+    items = {str(item["item_id"]): item for item in built(write_tree(tmp_path, files), "kauf-2024")}
     assert [*items] == [
         "kauf-2024/events-adapt/1",
         "kauf-2024/dtfit/1",

@@ -27,19 +27,9 @@ POLARITY = {"past": [("no pilots have ever flown", "the pilots have ever flown",
 def syneval(root: Path) -> Path:
     folder = root / "lm-syneval"
     folder.mkdir(parents=True)
-    names = (
-        "simple_agrmt",
-        "prep_anim",
-        "simple_reflexives",
-        "reflexives_across",
-        "simple_npi_anim",
-        "npi_across_anim",
-    )
-    every = corpus_named("lm-syneval").source.files
-    for file in every:
+    for file in corpus_named("lm-syneval").source.files:
         made = POLARITY if "npi" in file.name else AGREEMENT
         (folder / file.name).write_bytes(pickle.dumps(made))
-    assert {f"{name}.pickle" for name in names} <= {file.name for file in every}
     return root
 
 

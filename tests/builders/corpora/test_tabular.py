@@ -7,26 +7,16 @@ import pandas as pd
 import pytest
 
 import pairbank
-from own_files import read
+from own_files import read, write_frame
 
 PAIRS = [("The dogs bark.", "The dogs barks."), ("She saw him.", "She saw he.")]
 
 
-def write(path: Path, frame: pd.DataFrame) -> Path:
-    if path.suffix == ".parquet":
-        frame.to_parquet(path)
-    elif path.suffix == ".jsonl":
-        frame.to_json(path, orient="records", lines=True)
-    else:
-        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
-    return path
-
-
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_two_columns_are_read_as_better_and_worse(tmp_path: Path, suffix: str) -> None:
-    items = pairbank.load_corpus(write(tmp_path / f"my pairs{suffix}", pd.DataFrame(PAIRS, columns=["A", "B"])))
+    items = pairbank.load_corpus(write_frame(tmp_path / f"my pairs{suffix}", pd.DataFrame(PAIRS, columns=["A", "B"])))
     assert list(zip(items["target_good"][:], items["target_bad"][:], strict=True)) == PAIRS
-    turned = write(tmp_path / f"my pairs{suffix}", pd.DataFrame([*PAIRS[::-1], PAIRS[0]], columns=["A", "B"]))
+    turned = write_frame(tmp_path / f"my pairs{suffix}", pd.DataFrame([*PAIRS[::-1], PAIRS[0]], columns=["A", "B"]))
     one, two = items["item_id"][:]
     assert pairbank.load_corpus(turned)["item_id"][:] == [two, one, f"{one}-2"], "ids are of texts, not of rows"
     assert set(items["task"][:]) == {"sentence_pair"}
@@ -43,7 +33,7 @@ def test_named_columns_are_found_and_the_rest_is_kept(tmp_path: Path) -> None:
             "phenomenon": ["agreement", "case"],
         }
     )
-    items = pairbank.load_corpus(write(tmp_path / "mine.csv", frame), language="en")
+    items = pairbank.load_corpus(write_frame(tmp_path / "mine.csv", frame), language="en")
     assert items[0]["target_good"] == "The dogs bark."
     assert (items[0]["context_good"], items[0]["context_bad"]) == ("Look:", "Look:")
     assert items[0]["task"] == "continuation_pair"
@@ -53,7 +43,7 @@ def test_named_columns_are_found_and_the_rest_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_map_names_the_columns(tmp_path: Path) -> None:
-    path = write(tmp_path / "mine.csv", pd.DataFrame({"id": [1, 2], "u": ["b.", "d."], "g": ["a.", "c."]}))
+    path = write_frame(tmp_path / "mine.csv", pd.DataFrame({"id": [1, 2], "u": ["b.", "d."], "g": ["a.", "c."]}))
     items = pairbank.load_corpus(path, columns={"target_good": "g", "target_bad": "u"}, language="de")
     assert items["target_good"][:] == ["a.", "c."]
     assert items["pair_id"][:] == ["1", "2"]
@@ -61,16 +51,16 @@ def test_a_map_names_the_columns(tmp_path: Path) -> None:
 
 
 def test_a_changed_file_is_read_anew(tmp_path: Path) -> None:
-    path = write(tmp_path / "mine.csv", pd.DataFrame(PAIRS, columns=["good", "bad"]))
+    path = write_frame(tmp_path / "mine.csv", pd.DataFrame(PAIRS, columns=["good", "bad"]))
     assert pairbank.load_corpus(path)[0]["target_good"] == "The dogs bark."
-    write(path, pd.DataFrame([("The cats purr.", "The cats purrs.")], columns=["good", "bad"]))
+    write_frame(path, pd.DataFrame([("The cats purr.", "The cats purrs.")], columns=["good", "bad"]))
     assert pairbank.load_corpus(path)["target_good"][:] == ["The cats purr."]
 
 
 def test_text_is_kept_byte_for_byte_and_flagged_where_it_needs_care(tmp_path: Path) -> None:
     decomposed = "Cafe\u0301s open."
     frame = pd.DataFrame({"good": [" Two  spaces. ", "Same.", decomposed], "bad": ["B.", "Same.", "C."]})
-    items = pairbank.load_corpus(write(tmp_path / "mine.csv", frame))
+    items = pairbank.load_corpus(write_frame(tmp_path / "mine.csv", frame))
     assert items["target_good"][:] == [" Two  spaces. ", "Same.", decomposed]
     assert items["flags"][:] == [["white_space_differs"], ["identical_sides"], ["not_nfc"]]
 
