@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import datasets
 import httpx2
@@ -192,13 +193,8 @@ def _answers(url: str) -> bool:
 @contextlib.contextmanager
 def cold_store() -> Iterator[None]:
     """Keep scores of this run apart, so that nothing is found that was not scored now."""
-    usual = os.environ.get("PAIRBANK_CACHE")
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["PAIRBANK_CACHE"] = folder
+    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, PAIRBANK_CACHE=folder):
         yield
-    os.environ.pop("PAIRBANK_CACHE")
-    if usual is not None:
-        os.environ["PAIRBANK_CACHE"] = usual
 
 
 Server = subprocess.Popen[bytes]

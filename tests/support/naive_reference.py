@@ -48,31 +48,6 @@ def sentence_logprob(model: Any, tokenizer: Any, sentence: str) -> float:  # noq
     return target_logprob(model, [bos, *ids], len(ids))
 
 
-def option_logprobs(
-    model: Any,  # noqa: ANN401
-    tokenizer: Any,  # noqa: ANN401
-    prompt: str,
-    options: Sequence[str],
-    *,
-    bos: bool,
-) -> list[float]:
-    """Return log P(option | prompt) of options that differ in their last token alone, so that one pass tells of all.
-
-    The options' tokens are those that the prompt alone does not have.
-    """
-    first = len(tokenizer(prompt, add_special_tokens=False)["input_ids"])
-    wholes = [tokenizer(prompt + option, add_special_tokens=False)["input_ids"] for option in options]
-    before = wholes[0][:-1]
-    assert all(whole[:-1] == before for whole in wholes)
-    assert before[:first] == tokenizer(prompt, add_special_tokens=False)["input_ids"]
-    start = [tokenizer.bos_token_id] if bos else []
-    with torch.inference_mode():
-        logits = model(torch.tensor([start + before], device=model.device), use_cache=False).logits[0]
-    logprobs = torch.log_softmax(logits[len(start) + first - 1 :].double(), dim=-1)
-    shared = sum(float(row[token]) for row, token in zip(logprobs[:-1], before[first:], strict=True))
-    return [shared + float(logprobs[-1, whole[-1]]) for whole in wholes]
-
-
 def n_distinct_nodes(requests: Sequence[Any]) -> int:
     """Return how many tree nodes the requests need with no budget: the least possible work, in tokens."""
     return len({request.ids[:n] for request in requests for n in range(1, len(request.ids))})

@@ -15,41 +15,25 @@ import transformers
 from tiny_bidirectional_models import bert_tokenizer, byte_bpe, t5_model
 
 HIDDEN, HEADS, LAYERS, POSITIONS = 16, 2, 2, 300
+_WIDTHS = (
+    *("hidden_size", "embedding_size", "input_embedding_size", "output_embedding_size", "dim", "emb_dim", "d_model"),
+    "d_embed",
+)
+_DEPTHS = (
+    *("num_hidden_layers", "n_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers"),
+    "num_encoder_layers",
+)
+_N_HEADS = (
+    *("num_attention_heads", "num_key_value_heads", "n_heads", "n_head", "num_heads", "encoder_attention_heads"),
+    *("decoder_attention_heads", "num_encoder_attention_heads", "num_decoder_attention_heads"),
+)
+_INNER = ("intermediate_size", "hidden_dim", "d_inner", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim")
 SIZES: Mapping[str, Any] = {
-    "hidden_size": HIDDEN,
-    "embedding_size": HIDDEN,
-    "input_embedding_size": HIDDEN,
-    "output_embedding_size": HIDDEN,
-    "dim": HIDDEN,
-    "emb_dim": HIDDEN,
-    "d_model": HIDDEN,
-    "d_embed": HIDDEN,
-    "d_head": HIDDEN // HEADS,
-    "head_dim": HIDDEN // HEADS,
-    "d_kv": HIDDEN // HEADS,
-    "attention_head_size": HIDDEN // HEADS,
-    "num_hidden_layers": LAYERS,
-    "n_layers": LAYERS,
-    "num_layers": LAYERS,
-    "num_decoder_layers": LAYERS,
-    "encoder_layers": LAYERS,
-    "decoder_layers": LAYERS,
-    "num_encoder_layers": LAYERS,
-    "num_attention_heads": HEADS,
-    "num_key_value_heads": HEADS,
-    "n_heads": HEADS,
-    "n_head": HEADS,
-    "num_heads": HEADS,
-    "encoder_attention_heads": HEADS,
-    "decoder_attention_heads": HEADS,
-    "num_encoder_attention_heads": HEADS,
-    "num_decoder_attention_heads": HEADS,
-    "intermediate_size": 32,
-    "hidden_dim": 32,
-    "d_inner": 32,
-    "d_ff": 32,
-    "encoder_ffn_dim": 32,
-    "decoder_ffn_dim": 32,
+    **dict.fromkeys(_WIDTHS, HIDDEN),
+    **dict.fromkeys(("d_head", "head_dim", "d_kv", "attention_head_size"), HIDDEN // HEADS),
+    **dict.fromkeys(_DEPTHS, LAYERS),
+    **dict.fromkeys(_N_HEADS, HEADS),
+    **dict.fromkeys(_INNER, 32),
     "max_position_embeddings": POSITIONS,
 }
 """What configuration classes call their sizes; each takes those that it has."""

@@ -29,6 +29,8 @@ from transformers import (
     XLMRobertaTokenizer,
 )
 
+from pairbank.scoring.api.requests import Request
+
 TRAINING_TEXT = [
     "The keys to the cabinet are on the table. The keys is lost.",
     "unbelievable stories don't end. Which sentence is a better English sentence?",
@@ -119,6 +121,13 @@ def _words(text: str) -> list[tuple[str, tuple[int, int]]]:
     lower = normalizers.BertNormalizer(lowercase=True).normalize_str(text)
     split: list[tuple[str, tuple[int, int]]] = pre_tokenizers.BertPreTokenizer().pre_tokenize_str(lower)
     return split
+
+
+def scores(scorer: Any, texts: list[tuple[str, str]]) -> list[Any]:  # noqa: ANN401 - arrays
+    """Return the log-probability of each token of (context, target)."""
+    requests = scorer.encode([Request(context=context, target=target) for context, target in texts])
+    result: list[Any] = scorer.token_logprobs(requests, progress=lambda _n: None)
+    return result
 
 
 def saved(model: Any, tokenizer: Any, folder: Path) -> Path:  # noqa: ANN401

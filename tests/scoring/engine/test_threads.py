@@ -16,7 +16,6 @@ from transformers import BertConfig, BertForMaskedLM, T5Config, T5ForConditional
 
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.threads import MOST_PARALLEL, n_parallel_encoder_passes, n_parallel_passes, side_by_side
-from pairbank.scoring.models.causal import CausalScorer
 from pairbank.scoring.models.load import load_model
 from tiny_architectures import MASKED, SEQ2SEQ, made
 from tiny_bidirectional_models import bert_tokenizer, saved, t5_model
@@ -168,9 +167,8 @@ def test_a_large_vocabulary_leaves_fewer_lanes(monkeypatch: pytest.MonkeyPatch) 
     assert n_parallel_encoder_passes(model, pass_tokens=1024) == 4
 
 
-@pytest.mark.ci
-def test_which_models_get_lanes(demo_model: CausalScorer, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = demo_model.model
+def test_which_models_get_lanes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model: Any = load_model(saved_model(ARCHITECTURES["llama"], tmp_path / "llama"), device="cpu").model
     assert n_parallel_passes(model) == min(MOST_PARALLEL, torch.get_num_threads())
     for kind in ("dynamic", {"full_attention": "longrope", "sliding_attention": "default"}):
         with monkeypatch.context() as patched:

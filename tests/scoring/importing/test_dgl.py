@@ -215,11 +215,3 @@ def test_accuracies_and_acceptance_are_those_of_the_files(pairs: Imports, senten
     assert result["text-davinci-002"] == {0: 33, 1: 33}
     assert result["text-davinci-003"] == {0: 15, 1: 16}
     assert result["ChatGPT"] == {0: 27.2, 1: 32.8}
-
-
-def test_ten_answers_of_each_system_are_rows(sentences: Imports) -> None:
-    assert sorted(sentences.draws) == ["ChatGPT", "text-davinci-002", "text-davinci-003"]
-    for model, draws in sentences.draws.items():
-        assert (len(draws), draws["rater"].nunique(), draws["item_id"].nunique()) == (800, 10, 80)
-        [table] = [one for one in sentences.tables if one.model == model]
-        assert draws["value"].mean() == pytest.approx(np.mean(table["sampled_good"][:]))

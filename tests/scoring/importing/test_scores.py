@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from own_files import write_frame
 from pairbank.cli import app
 from pairbank.errors import CorpusError, UnknownNameError
 from pairbank.scoring.importing.declared import ScoreImportError
@@ -134,15 +135,7 @@ def pairs(**more: object) -> dict[str, Any]:
 
 
 def write(folder: Path, name: str, **table: Any) -> Path:  # noqa: ANN401
-    frame = pd.DataFrame(table)
-    path = folder / name
-    if path.suffix == ".parquet":
-        frame.to_parquet(path)
-    elif path.suffix == ".jsonl":
-        frame.to_json(path, orient="records", lines=True)
-    else:
-        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
-    return path
+    return write_frame(folder / name, pd.DataFrame(table))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])

@@ -242,7 +242,7 @@ def test_draws_that_cannot_be_had_are_refused(name: str, message: str) -> None:
 
 
 def test_a_report_reads_draws(items: datasets.Dataset, prompt_file: Path) -> None:
-    summary = pairbank.report([drawn(items, prompt_file)]).summary
+    summary = pairbank.report([drawn(items, prompt_file)], n_resamples=10).summary
     mine = summary[(summary["method"] == DRAWN[1]) & (summary["metric"] == "unparsed")]
     assert all(0 < share < 1 for share in mine["value"].tolist())
     assert len(mine)

@@ -2,24 +2,21 @@
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import datasets
 import numpy as np
-import numpy.typing as npt
 import pytest
 from typer.testing import CliRunner
 
 import naive_reference as naive
 import pairbank
 from command_line import completed
+from counting import Counting
 from pairbank.cli import app
 from pairbank.errors import ScoringError
-from pairbank.scoring.api.model import Progress
-from pairbank.scoring.api.requests import EncodedRequest, Request
 from pairbank.scoring.methods.documents import documents_of_items
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
 from pairbank.scoring.models.causal import CausalScorer
@@ -43,47 +40,6 @@ def continuations() -> datasets.Dataset:
     return pairbank.load_corpus("starter", subset="plausibility", limit=1)
 
 
-def test_every_linking_function_is_the_formula_over_the_tokens_that_direct_scores(sentences: datasets.Dataset) -> None:
-    fake = FakeScorer()
-    counts = {c: sum(text.count(c) for text in TEXT) for c in map(chr, range(32, 127))}
-    n_counted, size = sum(counts.values()), BOS + 1
-    table = pairbank.count_unigrams(TEXT, fake)
-    methods = ["direct", *LINKING_FUNCTIONS, "pmi"]
-    rows = pairbank.score(sentences, fake, methods=methods, unigrams=table).dataset
-    for row in rows:
-        for side in ("good", "bad"):
-            text = row[f"target_{side}"]
-            [logprobs] = fake.token_logprobs(fake.encode([Request(context="", target=text)]), progress=lambda _n: None)
-            total, n = sum(logprobs.tolist()), len(text)
-            unigram = sum(math.log((counts[c] + 1) / (n_counted + size)) for c in text)
-            # ANALYSES 3.4 (Hu et al. 2026, metrics 1 to 5) and Liu et al. 2026
-            expected = {
-                "direct": total,
-                "mean_logprob": total / n,
-                "slln_lp": total / math.sqrt(n),
-                "bayes_uniform": total + n * math.log(size),
-                "bayes_unigram": total - unigram,
-                "slor": (total - unigram) / n,
-            }
-            assert {m: row[f"{m}_{side}"] for m in expected} == pytest.approx(expected, abs=1e-9)
-            assert {row[f"{m}_{side}_n"] for m in expected} == {n}
-        for method in ("slor", "mean_logprob"):
-            assert row[f"{method}_delta"] == row[f"{method}_good"] - row[f"{method}_bad"]
-        assert row["pmi_good"] is None
-
-
-def test_pmi_is_the_gain_of_the_context_over_the_same_target_alone(continuations: datasets.Dataset) -> None:
-    fake = FakeScorer()
-    rows = pairbank.score(continuations, fake, methods=["pmi"]).dataset
-    for row in rows:
-        for side in ("good", "bad"):
-            context, target = row[f"context_{side}"], f" {row[f'target_{side}']}"
-            requests = [Request(context=context, target=target), Request(context="", target=target)]
-            given, alone = fake.token_logprobs(fake.encode(requests), progress=lambda _n: None)
-            assert row[f"pmi_{side}"] == pytest.approx(given.sum() - alone.sum(), abs=1e-9)
-        assert row["pmi_flags"] == []
-
-
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 def test_formulas_and_word_edges_equal_those_over_a_naive_loop(
     kind: str, sentences: datasets.Dataset, tmp_path: Path
@@ -100,6 +56,7 @@ def test_formulas_and_word_edges_equal_those_over_a_naive_loop(
         ids: list[int] = tokenizer(row[f"target_{side}"], add_special_tokens=False)["input_ids"]
         logprobs = naive.token_logprobs(model, [scorer.info.bos_id or 0, *ids], len(ids))
         unigram = [math.log((counted.count(i) + 1) / (len(counted) + size)) for i in ids]
+        # ANALYSES 3.4 (Hu et al. 2026, metrics 1 to 5) and Liu et al. 2026
         expected = {
             "mean_logprob": sum(logprobs) / len(ids),
             "slln_lp": sum(logprobs) / len(ids) ** 0.5,
@@ -111,6 +68,8 @@ def test_formulas_and_word_edges_equal_those_over_a_naive_loop(
         assert row[f"slor_{side}_n"] == len(ids)
         edges = row[f"direct_wb_{side}_after"] - row[f"direct_wb_{side}_before"]
         assert row[f"direct_wb_{side}"] == pytest.approx(sum(logprobs) + edges, abs=1e-3)
+    assert row["slor_delta"] == row["slor_good"] - row["slor_bad"]
+    assert row["pmi_good"] is None
 
 
 @pytest.mark.parametrize("kind", ["llama", "mistral"])
@@ -130,21 +89,9 @@ def test_pmi_scores_the_same_tokens_where_a_dummy_space_stands_before_a_text(
             assert row[f"pmi_{side}"] == pytest.approx(gain, abs=1e-3)
 
 
-class CountingScorer(FakeScorer):
-    """Keeps what it is asked."""
-
-    asked: list[EncodedRequest] = []  # noqa: RUF012 - emptied by the test
-
-    def token_logprobs(
-        self, requests: Sequence[EncodedRequest], *, progress: Progress
-    ) -> list[npt.NDArray[np.float64]]:
-        self.asked.extend(requests)
-        return super().token_logprobs(requests, progress=progress)
-
-
 def test_a_run_asks_the_model_once_for_direct_and_all_linking_functions(sentences: datasets.Dataset) -> None:
-    CountingScorer.asked.clear()
-    scorer = CountingScorer()
+    Counting.asked.clear()
+    scorer = Counting()
     table = pairbank.count_unigrams(TEXT, scorer)
     pairbank.score(sentences, scorer, methods=["direct", *LINKING_FUNCTIONS, "pmi"], unigrams=table)
     assert len(scorer.asked) == 4

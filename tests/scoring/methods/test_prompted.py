@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import pairbank
+from counting import Counting
 from made_items import made_item
 from pairbank.builders.dataset import features
-from pairbank.scoring.api.model import Progress
-from pairbank.scoring.api.requests import EncodedRequest, Request
+from pairbank.scoring.api.requests import Request
 from pairbank.scoring.methods.registry import method_named
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.registry import prompts
@@ -205,22 +205,11 @@ def test_what_is_not_counterbalanced_does_not_flip() -> None:
         assert abs(a + b) > 1e-3
 
 
-class Counting(FakeScorer):
-    """Counts the requests that it is asked."""
-
-    n_asked: list[int] = []  # noqa: RUF012 - reset by the test
-
-    def token_logprobs(self, requests: Sequence[EncodedRequest], *, progress: Progress) -> Any:  # noqa: ANN401
-        self.n_asked.append(len(requests))
-        assert len({(r.ids, r.start) for r in requests}) == len(requests)
-        return super().token_logprobs(requests, progress=progress)
-
-
 def test_equal_requests_of_several_methods_and_items_are_asked_once() -> None:
-    Counting.n_asked.clear()
+    Counting.asked.clear()
     # a rating of the same strings in two items with exchanged sides; two methods with the same question
     rows = [CONTEXTS, swapped(CONTEXTS)]
     methods = ["social24_choice", "social24_choice_both_orders", "social24_likert"]
     table = scored(rows, methods, Counting(name="counting"))
-    assert sum(Counting.n_asked) == 2 * 2 + 2 * 5
+    assert len(Counting.asked) == len({(one.ids, one.start) for one in Counting.asked}) == 2 * 2 + 2 * 5
     assert table["social24_likert_delta"][0] == pytest.approx(-table["social24_likert_delta"][1])

@@ -1,21 +1,20 @@
 """Pseudo-log-likelihoods against a loop of one hidden token, one input, one forward pass, that shares no code."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 import pairbank
-from naive_reference import QUESTION
 from pairbank.errors import ScoringError
 from pairbank.scoring.api.names import BOUNDARY_MERGE, UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import Request
 from pairbank.scoring.engine.logprobs import read_logprobs_nats
 from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.masked import MaskedScorer, Pll
-from tiny_bidirectional_models import SIZES, masked_model, saved
+from tiny_bidirectional_models import SIZES, masked_model, saved, scores
 from tiny_models import tiny_info
 
 FAMILIES = ["bert", "roberta", "xlm-r"]
@@ -82,15 +81,6 @@ def naive_token_logprobs(
     return result
 
 
-def ignore(_n_done: int) -> None:
-    return None
-
-
-def scores(scorer: MaskedScorer, texts: list[tuple[str, str]]) -> list[np.ndarray]:
-    requests = scorer.encode([Request(context=context, target=target) for context, target in texts])
-    return scorer.token_logprobs(requests, progress=ignore)
-
-
 def sizes_of_passes(model: Any, run: Any) -> list[tuple[int, int]]:  # noqa: ANN401
     """Return the (rows, columns) of each forward pass that `run` makes."""
     seen: list[tuple[int, int]] = []
@@ -142,28 +132,6 @@ def test_other_heads_and_position_schemes_are_exact_too(model_type: str) -> None
     for text, values in zip(texts, scores(scorer, texts), strict=True):
         expected = naive_token_logprobs(model, tokenizer, text, WORDS["bert"][text], pll="within_word_l2r")
         assert values.tolist() == pytest.approx(expected, abs=TOLERANCE_NATS)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_hiding_the_rest_of_the_word_changes_all_but_its_last_piece(family: str) -> None:
-    model, tokenizer = masked_model(family)
-    original, l2r = (
-        scores(MaskedScorer(model, tokenizer, INFO, pll=pll), [("The keys", " unbelievable")])[0] for pll in VARIANTS
-    )
-    assert len(original) > 2
-    assert np.abs(original - l2r)[:-1].min() > 1e-3
-    assert original[-1] == pytest.approx(l2r[-1], abs=TOLERANCE_NATS)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_special_tokens_are_read_and_never_scored(family: str) -> None:
-    model, tokenizer = masked_model(family)
-    scorer = MaskedScorer(model, tokenizer, INFO)
-    (request,) = scorer.encode([Request(context="", target="The keys")])
-    ids = tokenizer("The keys")["input_ids"]
-    assert [*request.ids, *cast("Any", request).suffix] == ids
-    assert list(request.ids[request.start :]) == tokenizer("The keys", add_special_tokens=False)["input_ids"]
-    assert request.n_scored == len(ids) - 2
 
 
 def test_what_looks_like_a_mask_in_a_text_is_scored_as_characters() -> None:
@@ -252,32 +220,6 @@ def test_an_empty_target_is_an_error_that_names_the_item() -> None:
     for target in ("", "   "):
         with pytest.raises(ScoringError, match=r"item 7: target .* has no token to score"):
             scorer.encode([Request(context="", target=target, where="item 7")])
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("pll", VARIANTS)
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_folder_is_loaded_and_scores_a_corpus(family: str, pll: Pll, tmp_path: Path) -> None:
-    model, tokenizer = masked_model(family)
-    scorer = load_model(saved(model, tokenizer, tmp_path / family), pll=pll, device="cpu")
-    assert isinstance(scorer, MaskedScorer)
-    assert (scorer.info.backend, scorer.info.pll, scorer.info.prompt_format) == ("masked", pll, "base")
-    items = pairbank.load_corpus("starter", limit=1)
-    items = items.filter(lambda row: row["task"] == "sentence_pair" and row["language"] == "en").select(range(3))
-    scored = pairbank.score(items, scorer, methods=["direct", "meta_question_simple"])
-    assert scored.signature["model"]["pll"] == pll
-    for row in scored.dataset:
-        for side in ("good", "bad"):
-            values = scores(scorer, [(row[f"context_{side}"], row[f"target_{side}"])])[0]
-            assert row[f"direct_{side}"] == pytest.approx(values.sum(), abs=TOLERANCE_NATS)
-            assert row[f"direct_{side}_n"] == len(values)
-        pair = [row["target_good"], row["target_bad"]]
-        expected = [
-            sum(naive_token_logprobs(model, tokenizer, (asked, option), (asked + option).split(), pll=pll))
-            for asked in (f"{QUESTION.format(*sides)}\nMy answer is" for sides in (pair, pair[::-1]))
-            for option in (" 1", " 2")
-        ]
-        assert row["meta_question_simple_logprobs"] == pytest.approx(expected, abs=TOLERANCE_NATS)
 
 
 @pytest.mark.parametrize(("family", "n_positions"), [("bert", 24), ("roberta", 26)])

@@ -1,20 +1,16 @@
 """Encoder-decoders: Hu & Levy's framing written out by hand, closed forms, and plain one-label forward passes."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-import pairbank
-from naive_reference import QUESTION
 from pairbank.errors import ModelLoadError, ScoringError
 from pairbank.scoring.api.names import UNKNOWN_TOKEN
 from pairbank.scoring.api.requests import EncodedRequest, Request
-from pairbank.scoring.models.load import load_model
 from pairbank.scoring.models.seq2seq import BLANK_CONTEXT, Seq2SeqMode, Seq2SeqRequest, Seq2SeqScorer
-from tiny_bidirectional_models import bart_model, saved, t5_model
+from tiny_bidirectional_models import bart_model, scores, t5_model
 from tiny_models import tiny_info
 
 TOLERANCE_NATS = 1e-4
@@ -26,42 +22,33 @@ CONTINUATIONS = [
     ("Which is better?\nMy answer is", " 1", "Which is better?\nMy answer is <extra_id_0>", "<extra_id_0> 1"),
     ("I like", " 😀 pizza", "I like <extra_id_0>", "<extra_id_0> 😀 pizza"),
 ]
-# Hu & Levy 2023: (encoder input, label, what of the label is summed) for each word.
+# Hu & Levy 2023: (encoder input, label) for each word; of a label the word is summed, not its sentinels.
 SENTENCES = {
     "The keys are lost.": [
-        ("<extra_id_0> keys are lost", "The <extra_id_0>", "The"),
-        ("The <extra_id_0> are lost", "<extra_id_0> keys <extra_id_1>", "keys"),
-        ("The keys <extra_id_0> lost", "<extra_id_0> are <extra_id_1>", "are"),
-        ("The keys are <extra_id_0>", "<extra_id_0> lost", "lost"),
+        ("<extra_id_0> keys are lost", "The <extra_id_0>"),
+        ("The <extra_id_0> are lost", "<extra_id_0> keys <extra_id_1>"),
+        ("The keys <extra_id_0> lost", "<extra_id_0> are <extra_id_1>"),
+        ("The keys are <extra_id_0>", "<extra_id_0> lost"),
     ],
     "Unbelievable stories don't end..": [
-        ("<extra_id_0> stories don't end.", "Unbelievable <extra_id_0>", "Unbelievable"),
-        ("Unbelievable <extra_id_0> don't end.", "<extra_id_0> stories <extra_id_1>", "stories"),
-        ("Unbelievable stories <extra_id_0> end.", "<extra_id_0> don't <extra_id_1>", "don't"),
-        ("Unbelievable stories don't <extra_id_0>", "<extra_id_0> end.", "end."),
+        ("<extra_id_0> stories don't end.", "Unbelievable <extra_id_0>"),
+        ("Unbelievable <extra_id_0> don't end.", "<extra_id_0> stories <extra_id_1>"),
+        ("Unbelievable stories <extra_id_0> end.", "<extra_id_0> don't <extra_id_1>"),
+        ("Unbelievable stories don't <extra_id_0>", "<extra_id_0> end."),
     ],
-    "Run.": [("<extra_id_0>", "Run <extra_id_0>", "Run")],
+    "Run.": [("<extra_id_0>", "Run <extra_id_0>")],
     "الكلب  يركض": [
-        ("<extra_id_0>  يركض", "الكلب <extra_id_0>", "الكلب"),
-        ("الكلب <extra_id_0> يركض", "<extra_id_0>  <extra_id_1>", ""),
-        ("الكلب  <extra_id_0>", "<extra_id_0> يركض", "يركض"),
+        ("<extra_id_0>  يركض", "الكلب <extra_id_0>"),
+        ("الكلب <extra_id_0> يركض", "<extra_id_0>  <extra_id_1>"),
+        ("الكلب  <extra_id_0>", "<extra_id_0> يركض"),
     ],
-    "这本书很好": [("<extra_id_0>", "这本书很好 <extra_id_0>", "这本书很好")],
+    "这本书很好": [("<extra_id_0>", "这本书很好 <extra_id_0>")],
     "I like 😀": [
-        ("<extra_id_0> like 😀", "I <extra_id_0>", "I"),
-        ("I <extra_id_0> 😀", "<extra_id_0> like <extra_id_1>", "like"),
-        ("I like <extra_id_0>", "<extra_id_0> 😀", "😀"),
+        ("<extra_id_0> like 😀", "I <extra_id_0>"),
+        ("I <extra_id_0> 😀", "<extra_id_0> like <extra_id_1>"),
+        ("I like <extra_id_0>", "<extra_id_0> 😀"),
     ],
 }
-
-
-def ignore(_n_done: int) -> None:
-    return None
-
-
-def scores(scorer: Seq2SeqScorer, texts: list[tuple[str, str]]) -> list[np.ndarray]:
-    requests = scorer.encode([Request(context=context, target=target) for context, target in texts])
-    return scorer.token_logprobs(requests, progress=ignore)
 
 
 def ids_of(tokenizer: Any, text: str) -> list[int]:  # noqa: ANN401
@@ -76,9 +63,9 @@ def naive_labels(model: Any, encoder_ids: list[int], labels: list[int]) -> list[
     return [float(logprobs[i, label]) for i, label in enumerate(labels)]
 
 
-def naive_sentence(model: Any, tokenizer: Any, rows: list[tuple[str, str, str]]) -> list[float]:  # noqa: ANN401
+def naive_sentence(model: Any, tokenizer: Any, rows: list[tuple[str, str]]) -> list[float]:  # noqa: ANN401
     result = []
-    for encoder_text, label_text, _ in rows:
+    for encoder_text, label_text in rows:
         labels = ids_of(tokenizer, label_text)
         special = tokenizer.convert_tokens_to_ids(["<extra_id_0>", "<extra_id_1>", "</s>"])
         values = naive_labels(model, ids_of(tokenizer, encoder_text), labels)
@@ -100,23 +87,6 @@ def test_a_sentence_is_summed_word_by_word_as_hu_and_levy_do(sentence: str) -> N
     assert values.tolist() == pytest.approx(naive_sentence(model, tokenizer, SENTENCES[sentence]), abs=TOLERANCE_NATS)
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_sentences_labels_hold_the_word_between_its_sentinels_and_score_the_word(sentence: str) -> None:
-    _, tokenizer = t5_model()
-    scorer = Seq2SeqScorer(t5_model()[0], tokenizer, INFO)
-    request = as_request(scorer.encode([Request(context="", target=sentence)])[0])
-    rows = [row for row in SENTENCES[sentence] if row[2]]
-    for part, (encoder_text, label_text, word) in zip(request.parts, rows, strict=True):
-        assert list(part.encoder_ids) == ids_of(tokenizer, encoder_text)
-        assert part.encoder_ids[-1] == tokenizer.eos_token_id
-        whole_label = ids_of(tokenizer, label_text)
-        assert list(part.labels) == whole_label[: len(part.labels)]
-        assert [part.labels[k] for k in part.scored] == ids_of(tokenizer, word)[:-1]
-    word_ids = [token for _, _, word in rows for token in ids_of(tokenizer, word)[:-1]]
-    assert list(request.ids[request.start :]) == word_ids
-    assert request.n_scored == len(word_ids)
-
-
 def test_a_final_period_changes_nothing_and_makes_two_sides_identical() -> None:
     scorer = Seq2SeqScorer(*t5_model(), INFO)
     with_period, without = scorer.encode([Request(context="", target=t) for t in ("The keys.", "The keys")])
@@ -135,7 +105,7 @@ def test_a_continuation_is_summed_after_the_sentinel_with_its_eos(
     assert labels[-1] == tokenizer.eos_token_id
     assert list(request.ids) == encoder_ids + labels
     assert list(request.ids[request.start :]) == labels[1:]
-    (values,) = scorer.token_logprobs([request], progress=ignore)
+    (values,) = scorer.token_logprobs([request], progress=print)
     assert values.tolist() == pytest.approx(naive_labels(model, encoder_ids, labels)[1:], abs=TOLERANCE_NATS)
 
 
@@ -167,20 +137,6 @@ def test_closed_form_of_a_t5_that_sees_only_the_token_before() -> None:
     assert continuation.tolist() == pytest.approx(chain("<extra_id_0> are", slice(1, None)), abs=TOLERANCE_NATS)
 
 
-def test_closed_form_of_a_uniform_model() -> None:
-    model, tokenizer = t5_model()
-    with torch.no_grad():
-        model.shared.weight.zero_()
-    # The output layer has 3 rows more than the tokenizer has tokens; they take their share.
-    n_outputs = model.config.vocab_size
-    assert n_outputs == len(tokenizer) + 3
-    scorer = Seq2SeqScorer(model, tokenizer, INFO)
-    n_tokens = len(ids_of(tokenizer, "are")) - 1
-    sentence, continuation = scores(scorer, [("", "are are are."), ("The keys", " are")])
-    assert sentence.sum() == pytest.approx(-3 * n_tokens * np.log(n_outputs), abs=1e-5)
-    assert continuation.sum() == pytest.approx(-(n_tokens + 1) * np.log(n_outputs), abs=1e-5)
-
-
 @pytest.mark.parametrize("context", ["The keys to the cabinet", "这本书", "الكلب", "I like 😀", ""])
 def test_conditional_t5_scores_the_target_without_eos(context: str) -> None:
     model, tokenizer = t5_model()
@@ -189,7 +145,7 @@ def test_conditional_t5_scores_the_target_without_eos(context: str) -> None:
     labels = ids_of(tokenizer, "are on the table.")[:-1]
     assert list(request.ids[request.start :]) == labels
     assert request.flags == ((BLANK_CONTEXT,) if not context else ())
-    (values,) = scorer.token_logprobs([request], progress=ignore)
+    (values,) = scorer.token_logprobs([request], progress=print)
     expected = naive_labels(model, ids_of(tokenizer, context), labels)
     assert values.tolist() == pytest.approx(expected, abs=TOLERANCE_NATS)
 
@@ -200,7 +156,7 @@ def test_conditional_bart_starts_with_eos_and_bos_and_scores_neither(context: st
     scorer = Seq2SeqScorer(model, tokenizer, INFO)
     assert scorer.info.seq2seq_mode == "conditional"
     (request,) = scorer.encode([Request(context=context, target=" are on the 😀.")])
-    (values,) = scorer.token_logprobs([request], progress=ignore)
+    (values,) = scorer.token_logprobs([request], progress=print)
     start, bos = 2, 0
     target = tokenizer("are on the 😀.", add_special_tokens=False)["input_ids"]
     encoder_ids = ids_of(tokenizer, context)
@@ -213,8 +169,6 @@ def test_conditional_bart_starts_with_eos_and_bos_and_scores_neither(context: st
     expected = [float(logprobs[i + 1, token]) for i, token in enumerate(target)]
     assert list(request.ids[request.start :]) == target
     assert values.tolist() == pytest.approx(expected, abs=TOLERANCE_NATS)
-    by_labels = naive_labels(model, encoder_ids, ids_of(tokenizer, "are on the 😀."))[1:-1]
-    assert values.tolist() == pytest.approx(by_labels, abs=TOLERANCE_NATS)
 
 
 def test_a_forced_bos_goes_before_the_tokenizers_own() -> None:
@@ -297,37 +251,3 @@ def test_without_sentinels_or_a_start_token_the_remedy_is_named() -> None:
     model.generation_config.decoder_start_token_id = None
     with pytest.raises(ModelLoadError, match="states no decoder_start_token_id"):
         Seq2SeqScorer(model, tokenizer, INFO)
-
-
-@pytest.mark.parametrize(("make", "mode"), [(t5_model, "sentinel"), (t5_model, "conditional"), (bart_model, "auto")])
-def test_a_folder_is_loaded_and_scores_a_corpus(make: Any, mode: Any, tmp_path: Path) -> None:  # noqa: ANN401
-    model, tokenizer = make()
-    scorer = load_model(saved(model, tokenizer, tmp_path / "tiny"), seq2seq_mode=mode, device="cpu")
-    assert isinstance(scorer, Seq2SeqScorer)
-    chosen = "conditional" if mode == "auto" else mode
-    assert (scorer.info.backend, scorer.info.seq2seq_mode) == ("seq2seq", chosen)
-    items = pairbank.load_corpus("starter", limit=1)
-    items = items.filter(lambda row: row["task"] == "sentence_pair" and row["language"] == "en").select(range(3))
-    scored = pairbank.score(items, scorer, methods=["direct", "meta_question_simple"])
-    assert scored.signature["model"]["seq2seq_mode"] == chosen
-    for row in scored.dataset:
-        good, bad = row["target_good"], row["target_bad"]
-        for side in ("good", "bad"):
-            (values,) = scores(scorer, [("", row[f"target_{side}"])])
-            assert row[f"direct_{side}"] == pytest.approx(values.sum(), abs=TOLERANCE_NATS)
-            assert row[f"direct_{side}_n"] == len(values)
-        expected = [
-            naive_option(model, tokenizer, asked, option, mode=chosen)
-            for asked in (f"{QUESTION.format(*sides)}\nMy answer is" for sides in ((good, bad), (bad, good)))
-            for option in ("1", "2")
-        ]
-        assert row["meta_question_simple_logprobs"] == pytest.approx(expected, abs=TOLERANCE_NATS)
-
-
-def naive_option(model: Any, tokenizer: Any, asked: str, option: str, *, mode: str) -> float:  # noqa: ANN401
-    if mode == "sentinel":
-        labels = ids_of(tokenizer, f"<extra_id_0> {option}")
-        return sum(naive_labels(model, ids_of(tokenizer, f"{asked} <extra_id_0>"), labels)[1:])
-    labels = ids_of(tokenizer, option)
-    n_before = len(labels) - 1 - len(tokenizer(option, add_special_tokens=False)["input_ids"])
-    return sum(naive_labels(model, ids_of(tokenizer, asked), labels)[n_before:-1])

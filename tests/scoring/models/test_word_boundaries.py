@@ -120,17 +120,6 @@ def test_a_words_probability_is_that_of_all_continuations_that_spell_it_and_end_
     assert word_logprob(two_letters, word, context) == pytest.approx(math.log(spelled / possible), abs=1e-5)
 
 
-@pytest.mark.parametrize("text", ["a", "ab", "b ab", "ba a b"])
-def test_a_texts_probability_is_that_of_all_texts_that_begin_with_it_and_end_its_last_word(
-    two_letters: CausalScorer, text: str
-) -> None:
-    n = len(text.replace(" ", ""))
-    every = list(continuations(two_letters, [0], n + 1))
-    spelled = sum(p for result, p in every if result.startswith(text) and starts_new_word(result[len(text) :]))
-    possible = sum(p for result, p in every if not result.startswith(" "))
-    assert word_logprob(two_letters, text) == pytest.approx(math.log(spelled / possible), abs=1e-5)
-
-
 @pytest.mark.parametrize(("context", "ids"), [("", [0]), ("ab b", [0, 3, 4, 2])])
 def test_the_words_that_can_follow_sum_to_one_with_the_correction_and_to_more_without(
     two_letters: CausalScorer, context: str, ids: list[int]
@@ -205,12 +194,6 @@ def test_models_that_are_not_packed_equal_the_naive_computation(architecture: st
         assert_equals_naive(scorer, target, context)
 
 
-def test_in_several_words_the_inner_corrections_cancel(two_letters: CausalScorer) -> None:
-    at_once = word_logprob(two_letters, "ab b", "b")
-    one_by_one = word_logprob(two_letters, "ab", "b") + word_logprob(two_letters, "b", "b ab")
-    assert at_once == pytest.approx(one_by_one, abs=1e-5)
-
-
 def test_where_the_ends_of_words_are_marked_nothing_is_corrected(tmp_path: Path) -> None:
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -232,11 +215,6 @@ def test_without_word_marks_and_for_other_kinds_of_models_it_is_refused(tmp_path
         word_edge_scorer(scorer)
     with pytest.raises(ScoringError, match=r"direct_wb corrects causal models.*back end 'fake'"):
         word_edge_scorer(FakeScorer())
-
-
-def test_languages_without_spaces_have_no_score() -> None:
-    assert WordProbability().applies_to(row("dog", language="en-GB"))
-    assert not WordProbability().applies_to(row("狗", language="zh"))
 
 
 def test_without_bos_the_start_of_a_text_is_no_edge_and_its_score_is_nan(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +21,6 @@ from pairbank.scoring.models.server import client
 from pairbank.scoring.models.server.load import ServerScorer
 from prompt_files import FREE, prompt_text
 from served_models import MODELS, Here, Serve
-
-if TYPE_CHECKING:
-    pass
 
 ENGLISH = [
     ("The keys to the cabinet are on the table.", "The keys to the cabinet is on the table."),
@@ -163,14 +160,6 @@ def test_nobody_there_is_one_line(monkeypatch: pytest.MonkeyPatch, here: Here) -
     monkeypatch.setattr(client, "TRIES", 2)
     with pytest.raises(ModelLoadError, match="no answer to /models after 2 tries"):
         pairbank.load_model("http://127.0.0.1:9/v1", tokenizer=str(here["gpt2"][0]))
-
-
-def test_an_answer_that_does_not_come_is_asked_for_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("completions_server.SLOW_S", 1.5)
-    server, tokenizer = serve("gpt2")
-    there = pairbank.load_model(server.url, tokenizer=tokenizer, timeout_s=1)
-    server.faults.append("slow")
-    assert np.isfinite(pairbank.score(ENGLISH[:1], there)["direct_delta"][:]).all()
 
 
 @pytest.mark.ci
