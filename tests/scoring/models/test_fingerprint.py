@@ -229,9 +229,8 @@ def test_a_folder_that_is_more_than_a_model_is_refused(tmp_path: Path, monkeypat
 
 
 @pytest.mark.usefixtures("kept_at_once")
-@pytest.mark.parametrize("name", ["llama", "gpt2", "mistral"])
-def test_the_model_that_an_adapter_is_put_on_counts(name: str, tmp_path: Path) -> None:
-    base = saved_model(ARCHITECTURES[name], tmp_path / "base")
+def test_the_model_that_an_adapter_is_put_on_counts(tmp_path: Path) -> None:
+    base = saved_model(ARCHITECTURES["llama"], tmp_path / "base")
     adapter = tmp_path / "adapter"
     adapter.mkdir()
     (adapter / "adapter_model.safetensors").write_bytes(b"weights of the adapter")

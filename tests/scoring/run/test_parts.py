@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -107,23 +106,6 @@ def test_join_names_the_parts_that_are_missing_and_loads_no_model(
     assert run("--join", "3", "--part", "1/3").exit_code == 2
     whole = str(run("-m", "bayes_uniform", "--join", "3").exception)
     assert "bayes_uniform needs the model itself; leave --join out" in whole
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("architecture", ["llama", "gpt2", "mistral"])
-def test_bytes_do_not_depend_on_threads(architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = saved_model(ARCHITECTURES[architecture], tmp_path / architecture)
-    items = pairbank.load_corpus("starter", subset="minimal-pairs").select(range(100))
-    result, n_before = set(), torch.get_num_threads()
-    try:
-        for n_threads in (1, 2, 3):
-            monkeypatch.setenv("PAIRBANK_CACHE", str(tmp_path / f"{n_threads}"))
-            torch.set_num_threads(n_threads)
-            scored = pairbank.score(items, pairbank.load_model(str(folder)), methods=METHODS)
-            result.add(scored.save(tmp_path / "one.parquet").read_bytes())
-    finally:
-        torch.set_num_threads(n_before)
-    assert len(result) == 1
 
 
 def test_small_corpora_are_not_all_the_first_parts() -> None:
