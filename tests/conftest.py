@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import datasets
+import huggingface_hub.constants
 import pytest
 from _pytest.doctest import DoctestModule
 
@@ -41,6 +42,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 os.environ["HF_HUB_OFFLINE"] = "1"
+huggingface_hub.constants.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE = True  # they were imported before
 datasets.disable_progress_bars()  # as the command line does
 if WORKER:  # tests run side by side share the cores: threads beyond that wait for one another
     n_threads = max(1, (os.cpu_count() or 1) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))

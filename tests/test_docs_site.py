@@ -8,7 +8,6 @@ import http.server
 import json
 import os
 import re
-import subprocess
 import sys
 import tarfile
 import threading
@@ -21,6 +20,7 @@ import pandas as pd
 import pytest
 
 import pairbank
+from command_line import printed_by
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -33,15 +33,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for library in ("mkdocs", "material", "mkdocstrings"):
         pytest.importorskip(library, reason=f"{library} is not installed (pip install '.[docs]')")
     folder = tmp_path_factory.mktemp("docs") / "site"
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": "ignore"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    printed_by(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": "ignore"})
     return folder
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import pairbank
-from pairbank.scoring.models.fake import FakeScorer
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -41,7 +40,7 @@ def test_ten_ways_of_asking_differ(capsys: pytest.CaptureFixture[str]) -> None:
 def test_models_are_compared_from_a_bank_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
     methods = ["direct", "meta_question_simple"]
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=methods) for name in ("fake-a", "fake-b")]
+    scored = [pairbank.score(items, f"fake:{name}", methods=methods) for name in ("fake-a", "fake-b")]
     bank = pairbank.write_bank(tmp_path / "bank", scored=scored)
     run("compare_models", str(bank))
     shown = capsys.readouterr().out

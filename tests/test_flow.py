@@ -1,6 +1,5 @@
 """The whole way on the command line, and what `import pairbank` costs."""
 
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 
 import pairbank
 import pairbank.builders
-from command_line import run
+from command_line import printed_by, run
 from pairbank.scoring.models.fake import FakeScorer
 
 
@@ -23,8 +22,7 @@ def fake_model() -> object:
 def test_importing_pairbank_loads_nothing_heavy() -> None:
     heavy = ("torch", "transformers", "datasets", "numpy", "pandas", "rich", "pairbank.cli.display.tables")
     code = f"import sys, pairbank, pairbank.cli; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert printed_by([sys.executable, "-c", code]).strip() == "[]"
 
 
 @pytest.mark.ci
@@ -53,16 +51,8 @@ def test_ones_own_sentences_go_from_csv_to_bank(tmp_path: Path) -> None:
     assert (tmp_path / "report" / "report.md").is_file()
     run("bank", str(scored), "--out", str(tmp_path / "bank"))
     assert (tmp_path / "bank" / "README.md").is_file()
-    run(
-        "build",
-        str(tmp_path / "mine.csv"),
-        "--out",
-        str(tmp_path / "items.parquet"),
-        "--column",
-        "target_good=Satz B",
-        "--column",
-        "target_bad=Satz A",
-    )
+    columns = ("--column", "target_good=Satz B", "--column", "target_bad=Satz A")
+    run("build", tmp_path / "mine.csv", "--out", tmp_path / "items.parquet", *columns)
     items = pairbank.load_corpus(tmp_path / "items.parquet")
     assert items["target_good"][:] == ["B a.", "D c.", "F e.", "H g."]
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from command_line import printed_by
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -109,11 +111,15 @@ MOST_LONG_FUNCTIONS, MOST_WIDE_FUNCTIONS = 2, 8
 """Functions of more than 60 lines, and with more than eight parameters. Both only fall."""
 
 
-def test_functions_stay_short_and_take_few_parameters() -> None:
+def test_functions_stay_short_take_few_parameters_and_walk_a_list_under_one_name() -> None:
     """A command's options are in classes that commands share (`pairbank.cli.command`), so that none needs more."""
-    long, wide = [], []
+    tree = ast.parse("def f(xs):\n    return [a for a in xs], [b for b in xs], [a for a in xs[1:]]")
+    assert [*renamed_lists(tree)] == ["f: [['a', 'b']]"]
+    long, wide, renamed = [], [], []
     for path in sources():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        renamed += [f"{path.relative_to(ROOT)}: {one}" for one in renamed_lists(tree)]
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
                 name = f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
                 parameters = [argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)]
@@ -121,6 +127,7 @@ def test_functions_stay_short_and_take_few_parameters() -> None:
                 wide += [name] * (len([parameter for parameter in parameters if parameter not in ("self", "cls")]) > 8)
     assert 0 < len(long) <= MOST_LONG_FUNCTIONS, long
     assert 0 < len(wide) <= MOST_WIDE_FUNCTIONS, wide
+    assert not renamed
 
 
 def test_analyses_have_their_sentences_in_templates_and_their_figures_from_the_form() -> None:
@@ -170,17 +177,6 @@ def renamed_lists(tree: ast.AST) -> Iterator[str]:
                 yield f"{function.name}: {[sorted(x) for x in names.values() if len(x) > 1]}"
 
 
-def test_a_function_walks_a_list_under_one_name() -> None:
-    tree = ast.parse("def f(xs):\n    return [a for a in xs], [b for b in xs], [a for a in xs[1:]]")
-    assert [*renamed_lists(tree)] == ["f: [['a', 'b']]"]
-    result = [
-        f"{path.relative_to(ROOT)}: {renamed}"
-        for path in sources()
-        for renamed in renamed_lists(ast.parse(path.read_text(encoding="utf-8")))
-    ]
-    assert not result
-
-
 MOST_FILES_OF_A_ROW, MOST_FUNCTIONS_OF_A_ROW = 81, 1_440
 """They only fall, to 60 and 900; prompts as models read them and the reasons of each n brought the last 40."""
 
@@ -191,7 +187,7 @@ def test_a_row_passes_few_files_and_functions_from_corpus_to_site(shared: Path, 
     script = ROOT / "tests" / "support" / "files_of_a_row.py"
     environment = os.environ | {"PAIRBANK_CACHE": str(tmp_path / "cache")}
     command = [sys.executable, str(script), str(shared / "corpora")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
-    functions = [int(line.split("\t")[1]) for line in done.stdout.splitlines()]
-    assert 40 < len(functions) <= MOST_FILES_OF_A_ROW, done.stdout
-    assert 500 < sum(functions) <= MOST_FUNCTIONS_OF_A_ROW, done.stdout
+    printed = printed_by(command, cwd=tmp_path, env=environment)
+    functions = [int(line.split("\t")[1]) for line in printed.splitlines()]
+    assert 40 < len(functions) <= MOST_FILES_OF_A_ROW, printed
+    assert 500 < sum(functions) <= MOST_FUNCTIONS_OF_A_ROW, printed

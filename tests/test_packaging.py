@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from checkouts import ROOT, STAGES, checkout
+from command_line import printed_by
 from tiny_models import ARCHITECTURES, saved_model
 
 REMEDY = "git config core.symlinks true && git checkout -- src"
@@ -27,7 +28,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder / "dist")]
     root = checkout(folder / "tree")
-    subprocess.run(command, cwd=root, check=True, capture_output=True)
+    printed_by(command, cwd=root)
     return folder / "dist"
 
 
@@ -38,7 +39,7 @@ def without_links(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("not a clone, or no git")
     root = tmp_path_factory.mktemp("clone") / "pairbank"
     command = ["git", "clone", "--quiet", "-c", "core.symlinks=false", str(ROOT), str(root)]
-    subprocess.run(command, check=True, capture_output=True)
+    printed_by(command)
     for name in ("setup.py", "pyproject.toml", "src/pairbank/__init__.py", "src/pairbank/errors.py"):
         shutil.copy2(ROOT / name, root / name)
     return root
@@ -83,8 +84,27 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     wheel = next(built.glob("*.whl"))
     options = ["--no-deps", "--no-index", "--no-compile", "--quiet", "--ignore-installed"]
     command = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", *options, str(wheel)]
-    subprocess.run(command, check=True, capture_output=True)
+    printed_by(command)
     return folder / "bin"
+
+
+TYPED = """
+import sys, pairbank
+from pairbank.cli import app
+print(pairbank.__file__, flush=True)
+for line in sys.stdin:
+    app(line.split(), standalone_mode=False)
+"""
+COMMANDS = """score pairs.csv --model ./tiny -m direct --language en --out scored.parquet
+report scored.parquet --out report
+words text.txt --model ./tiny --out words.csv
+bank scored.parquet --out bank
+run demo --model fake:a --limit 1 --out study
+check bank
+check study
+site bank --out bank-site
+site study --out study-site
+"""
 
 
 @pytest.mark.ci
@@ -94,28 +114,13 @@ def test_a_wheel_alone_scores_reports_and_shows_a_bank(installed: Path, tmp_path
     environment |= {"PAIRBANK_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
     (tmp_path / "pairs.csv").write_text("good,bad\nThe dogs bark.,The dogs barks.\nShe sleeps.,She sleep.\n")
     (tmp_path / "text.txt").write_text("The dogs bark at the cat.\n")
-    model = saved_model(ARCHITECTURES["gpt2"], tmp_path / "tiny")
-
-    def typed(*arguments: str | Path) -> str:
-        command = [str(installed / "pairbank"), *map(str, arguments)]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    where = [str(installed / "python"), "-c", "import pairbank; print(pairbank.__file__)"]
-    done = subprocess.run(where, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
-    assert Path(done.stdout.strip()).is_relative_to(installed.parent)
-    typed("score", "pairs.csv", "--model", model, "-m", "direct", "--language", "en", "--out", "scored.parquet")
-    typed("report", "scored.parquet", "--out", "report")
-    assert (tmp_path / "report" / "report.html").is_file()
-    typed("words", "text.txt", "--model", model, "--out", "words.csv")
+    saved_model(ARCHITECTURES["gpt2"], tmp_path / "tiny")
+    said = printed_by([installed / "python", "-c", TYPED], input=COMMANDS, cwd=tmp_path, env=environment)
+    assert Path(said.splitlines()[0]).is_relative_to(installed.parent)
+    assert said.count(": whole") == 2
     assert len((tmp_path / "words.csv").read_text().splitlines()) == 1 + 6
-    typed("bank", "scored.parquet", "--out", "bank")
-    typed("run", "demo", "--model", "fake:a", "--limit", "1", "--out", "study")
-    for name in ("bank", "study"):
-        assert "whole" in typed("check", name)
-        typed("site", name, "--out", f"{name}-site")
-        assert (tmp_path / f"{name}-site" / "index.html").is_file()
+    for page in ("report/report.html", "bank-site/index.html", "study-site/index.html"):
+        assert (tmp_path / page).is_file()
     served = [str(installed / "pairbank"), "browse", "study", "--no-open", "--port", "0"]
     with subprocess.Popen(served, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as browse:
         assert browse.stdout is not None
@@ -145,17 +150,9 @@ def test_a_clone_without_links_is_not_built(without_links: Path) -> None:
 
 def test_a_clone_without_links_is_not_imported(without_links: Path) -> None:
     code = "try:\n    import pairbank\nexcept ImportError as error:\n    print(type(error).__name__, error)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": str(without_links / "src")},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.startswith(
-        f"CheckoutError {without_links / 'src' / 'pairbank'}: builders, scoring, stats, cards"
-    )
-    assert REMEDY in done.stdout
+    said = printed_by([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(without_links / "src")})
+    assert said.startswith(f"CheckoutError {without_links / 'src' / 'pairbank'}: builders, scoring, stats, cards")
+    assert REMEDY in said
 
 
 def test_the_remedy_mends_the_clone(without_links: Path, tmp_path: Path) -> None:

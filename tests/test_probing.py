@@ -34,8 +34,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> LoadedModel:
     return load_model(saved_model(ARCHITECTURES["llama"], tmp_path_factory.mktemp("llama")), device="cpu")
 
 
-@pytest.fixture
-def items(tmp_path: Path) -> datasets.Dataset:
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return 24 pairs whose last token decides, two identical sides and a group of three pairs."""
     rows = [
         {"good": f"The {a} barks", "bad": f"The {a} bark", "subset": subset}
@@ -44,9 +44,14 @@ def items(tmp_path: Path) -> datasets.Dataset:
     ]
     rows += [{"good": "Same.", "bad": "Same.", "subset": "a"}] * 2
     rows += [{"good": f"{n} ends.", "bad": f"{n} end.", "subset": "few"} for n in NOUNS[:3]]
-    path = tmp_path / "toy.jsonl"
+    path = tmp_path_factory.mktemp("toy") / "toy.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return pairbank.load_corpus(path, columns={"subset": "subset"})
+    return path
+
+
+@pytest.fixture(scope="module")
+def items(toy: Path) -> datasets.Dataset:
+    return pairbank.load_corpus(toy, columns={"subset": "subset"})
 
 
 def cell(table: pd.DataFrame, **keys: object) -> Any:  # noqa: ANN401 - a row
@@ -56,7 +61,7 @@ def cell(table: pd.DataFrame, **keys: object) -> Any:  # noqa: ANN401 - a row
     return table.iloc[0]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def probed(items: datasets.Dataset, tiny: LoadedModel) -> Probed:
     return probe(items, tiny)
 
@@ -137,10 +142,10 @@ def test_groups_may_be_several_columns_or_none(items: datasets.Dataset, tiny: Lo
         probe(items.filter(lambda row: row["target_good"] == "Same."), tiny)
 
 
-def test_the_command_prints_a_row_a_group_and_writes_the_tables(items: datasets.Dataset, tmp_path: Path) -> None:
+def test_the_command_prints_a_row_a_group_and_writes_the_tables(toy: Path, tmp_path: Path) -> None:
     folder = saved_model(ARCHITECTURES["llama"], tmp_path / "llama")
-    arguments = ["neuro", str(tmp_path / "toy.jsonl"), "--model", str(folder), "--out", str(tmp_path / "out")]
-    result = completed([*arguments, "--column", "subset=subset", "--device", "cpu"])
+    line = ["neuro", toy, "--model", folder, "--out", tmp_path / "out", "--column", "subset=subset", "--device", "cpu"]
+    result = completed([str(word) for word in line])
     lines = [line.split() for line in result.stdout.splitlines()]
     assert next(line for line in lines if line[:1] == ["a"])[:3] == ["a", "12", "1.0"]
     assert ["few", "3"] in lines
@@ -148,7 +153,6 @@ def test_the_command_prints_a_row_a_group_and_writes_the_tables(items: datasets.
     assert len(summary[summary["group_by"] == "subset"]) == 3 * 10
     layers = pd.read_parquet(tmp_path / "out" / "neuro_layers.parquet")
     assert set(layers["layer"]) == {0, 1, 2}
-    assert len(items) == 29
 
 
 def test_plain_folds_know_sentences_from_training_and_grouped_ones_do_not(tmp_path: Path, tiny: LoadedModel) -> None:

@@ -60,7 +60,7 @@ def test_columns_of_a_frame_and_a_named_index_are_kept_and_the_same_rows_are_the
 def test_one_table_a_file_and_one_report_are_taken_for_lists_of_one(tmp_path: Path) -> None:
     scored = pairbank.score(FRAME, "fake:a")
     path = scored.save(tmp_path / "a.parquet")
-    reports = [pairbank.report(given) for given in (scored, path, str(path), [scored], {"a": scored})]
+    reports = [pairbank.report(given) for given in (scored, str(path), {"a": scored})]
     for report in reports[1:]:
         pd.testing.assert_frame_equal(report.summary, reports[0].summary)
     banks = [

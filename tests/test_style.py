@@ -63,6 +63,7 @@ PHRASES = {
     r"whoever|anybody's": "anyone who …",
 }
 """What the field does not say, and what it says."""
+ANY_PHRASE = re.compile(rf"(?<!\w)(?:{'|'.join(PHRASES)})(?!\w)", flags=re.IGNORECASE)
 
 P_VALUE = re.compile(r"(?:(?:&lt;|<|>) )?\.\d{3,4}")
 NUMBER = re.compile(r"(?<![\w.`/\\-])(?<!\bp [=<>≤≥] )(?<!\bp &lt; )[−+-]?\.\d+(?![\w]|\.\d)")
@@ -124,11 +125,15 @@ def offences(text: str, *, words: int = WORDS_OF_A_SENTENCE) -> list[tuple[str, 
 
 def phrases(text: str) -> list[tuple[str, str]]:
     """Return every phrase of `PHRASES` in a text, with what the field says instead, and the passage."""
-    return [
-        (f"{one.group().lower()} → {better}", _around(text, one))
-        for phrase, better in PHRASES.items()
-        for one in re.finditer(rf"(?<!\w)(?:{phrase})(?!\w)", text, flags=re.IGNORECASE)
-    ]
+    return (
+        []
+        if not ANY_PHRASE.search(text)
+        else [
+            (f"{one.group().lower()} → {better}", _around(text, one))
+            for phrase, better in PHRASES.items()
+            for one in re.finditer(rf"(?<!\w)(?:{phrase})(?!\w)", text, flags=re.IGNORECASE)
+        ]
+    )
 
 
 def _around(text: str, match: re.Match[str]) -> str:

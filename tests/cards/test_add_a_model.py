@@ -11,6 +11,7 @@ import datasets
 import pytest
 
 import pairbank
+from bank_fixtures import bank_of
 from command_line import completed
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.cards.card.add_model import commands_for
@@ -57,7 +58,7 @@ def on_the_card(bank: Path) -> list[str]:
 def test_the_commands_of_the_card_and_the_site_end_in_a_bank_with_one_model_more(
     held: Callable[[], list[datasets.Dataset]], here: Path
 ) -> None:
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=PROMPTS) for items in held() for name in ("a", "b")]
+    scored = [pairbank.score(items, f"fake:{name}", methods=PROMPTS) for items in held() for name in ("a", "b")]
     bank = pairbank.write_bank(here / "bank", scored=scored)
     lines = on_the_card(bank)
     shown = commands_for(read_manifest(bank), "bank")
@@ -90,9 +91,7 @@ def with_ones_own_prompt(here: Path) -> Path:
     (here / "own.toml").write_text(OWN, encoding="utf-8")
     [items] = limited()
     names = ["direct", "lecturer", "meta_question_simple@2shot"]
-    scored = [
-        pairbank.score(items, FakeScorer(name=name), methods=names, prompts=["own.toml"], seed=3) for name in ("a", "b")
-    ]
+    scored = [pairbank.score(items, f"fake:{name}", methods=names, prompts=["own.toml"], seed=3) for name in ("a", "b")]
     bank = pairbank.write_bank(here / "bank", scored=scored)
     (here / "own.toml").unlink()
     return bank
@@ -108,7 +107,7 @@ def test_an_imported_score_with_the_name_of_one_of_ours_is_declared_as_imported(
 
 def test_score_names_the_methods_that_gave_no_score(here: Path) -> None:
     [items] = own_file()
-    pairbank.write_bank(here / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=PROMPTS)])
+    bank_of(here / "bank", items, "a", methods=PROMPTS)
     result = completed(["score", "bank/data/paare/items.parquet", "--model", "b", "--out", "b.parquet"])
     last = result.output.strip().splitlines()[-1]
     assert last == "b.parquet: 2 items with direct; no scores of meta_question_simple"
@@ -132,7 +131,7 @@ def test_the_wording_of_ones_own_prompt_is_in_the_bank_on_its_card_and_site(here
 
 def test_the_items_of_a_bank_are_those_that_were_written_and_keep_what_is_known_of_them(here: Path) -> None:
     [items] = limited()
-    bank = pairbank.write_bank(here / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=["direct"])])
+    bank = bank_of(here / "bank", items, "a")
     path = bank / "data/starter/items.parquet"
     again = pairbank.load_corpus(path)
     assert again.to_list() == items.to_list()
@@ -146,8 +145,7 @@ def test_the_items_of_a_bank_are_those_that_were_written_and_keep_what_is_known_
 
 def test_items_without_texts_are_the_same_items_of_ones_own_copy(here: Path, shared: Path) -> None:
     items = pairbank.load_corpus("li", limit=1, data_dir=shared / "corpora")
-    scored = pairbank.score(items, FakeScorer(name="a"), methods=["direct"])
-    bank = strip_texts(pairbank.write_bank(here / "bank", scored=[scored]), here / "public")
+    bank = strip_texts(bank_of(here / "bank", items, "a"), here / "public")
     path = bank / "data/li/items.parquet"
     assert pairbank.load_corpus(path, data_dir=shared / "corpora").to_list() == items.to_list()
     told = commands_for(read_manifest(bank), "org/name")
@@ -159,7 +157,7 @@ def test_items_without_texts_are_the_same_items_of_ones_own_copy(here: Path, sha
 
 def test_items_of_ones_own_without_texts_say_that_they_cannot_be_had(here: Path) -> None:
     [items] = own_file()
-    bank = pairbank.write_bank(here / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=["direct"])])
+    bank = bank_of(here / "bank", items, "a")
     with pytest.raises(CorpusError, match="no corpus that ships"):
         pairbank.load_corpus(strip_texts(bank, here / "public") / "data/paare/items.parquet")
 
@@ -175,7 +173,7 @@ def test_methods_that_fit_no_item_stay_empty_and_are_named() -> None:
 
 def test_what_another_form_would_need_stands_in_the_command(here: Path) -> None:
     [items] = limited()
-    scored = pairbank.score(items, FakeScorer(name="a"), methods=["direct"], per_token=True, seed=7)
+    scored = pairbank.score(items, "fake:a", methods=["direct"], per_token=True, seed=7)
     bank = pairbank.write_bank(here / "bank", scored=[scored])
     assert json.dumps(read_manifest(bank)["scores"]["starter"]["a"]["seed"]) == "7"
     assert "--per-token --seed 7" in commands_for(read_manifest(bank), "bank").score[0]

@@ -17,7 +17,6 @@ from pairbank.cards.bank.layout import data_files, read_manifest
 from pairbank.cards.export.folders import export_copies
 from pairbank.cli import app
 from pairbank.errors import BankError, OutputError, UnknownNameError
-from pairbank.scoring.models.fake import FakeScorer
 
 SCORES = "scores/rated/fake_1"
 
@@ -51,7 +50,7 @@ def test_every_table_of_a_bank_becomes_a_file_that_reads_back_exactly(three_mode
 
 def test_files_are_exported_too_and_two_never_become_one(three_models: Path, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="contexts", limit=1)
-    pairbank.score(items, FakeScorer(name="a"), methods=["direct"]).save(tmp_path / "a.parquet")
+    pairbank.score(items, "fake:a", methods=["direct"]).save(tmp_path / "a.parquet")
     [path] = export_copies([tmp_path / "a.parquet"], tmp_path / "out", kind="jsonl")
     assert path == tmp_path / "out/a.jsonl"
     assert len(path.read_text(encoding="utf-8").splitlines()) == len(items)
@@ -79,7 +78,7 @@ def test_the_line_of_base_r_on_the_card_reads_what_is_exported(three_models: Pat
 @pytest.mark.parametrize("kind", ["xlsx", "every-eval-ever"])
 def test_a_second_export_has_the_same_bytes_and_states_a_time_only_if_asked(kind: str, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=3)
-    pairbank.score(items, FakeScorer(name="a"), methods=["direct"]).save(tmp_path / "a.parquet")
+    pairbank.score(items, "fake:a", methods=["direct"]).save(tmp_path / "a.parquet")
 
     def exported(name: str, *more: str) -> dict[str, bytes]:
         out = tmp_path / name

@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import t as student
 
 import pairbank
+from bank_fixtures import bank_of
 from command_line import completed
 from in_r import in_r
 from island_designs import judgments, write
 from pairbank.cards.export.folders import PEOPLE, SCORES, SCRIPT
-from pairbank.scoring.models.fake import FakeScorer
 from single_sentences import labelled, rated
-from three_models import MODELS, rated_items
+from three_models import MODELS, rated_items, ratings_of
 
 METHODS = ("direct", "meta_question_simple", "acceptable_sentence")
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("scored")
     for items in (rated_items(), labelled(8, language="de"), rated(), pairbank.load_corpus("starter", limit=3)):
         for name in MODELS:
-            scored = pairbank.score(items, FakeScorer(name=name), methods=list(METHODS))
+            scored = pairbank.score(items, f"fake:{name}", methods=list(METHODS))
             scored.save(root / f"{scored.corpus}-{name}.parquet")
     return root
 
@@ -65,19 +65,13 @@ def test_what_is_exported_has_the_accuracies_and_correlations_of_the_report(fold
 
 def test_individual_ratings_go_along_from_a_bank(tmp_path: Path) -> None:
     items = rated_items()
-    given = [
-        {"item_id": item, "side": side, "rater": f"p{k}", "value": 3.0 + k, "scale": "likert7"}
-        for item in items["item_id"]
-        for side in ("good", "bad")
-        for k in range(3)
-    ]
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in MODELS]
-    bank = pairbank.write_bank(tmp_path / "bank", scored=scored, ratings=[pd.DataFrame(given)])
+    given = ratings_of(items)
+    bank = bank_of(tmp_path / "bank", items, *MODELS, ratings=[given])
     exported(bank, tmp_path / "out")
     people = pd.read_csv(tmp_path / "out" / PEOPLE)
     assert len(people) == len(given)
     assert set(people["corpus"]) == {"rated"}
-    assert people["value"].sum() == sum(one["value"] for one in given)
+    assert people["value"].sum() == given["value"].sum()
 
 
 @pytest.mark.ci  # R and lme4 start, and fit

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pairbank
+from bank_fixtures import rehashed
 from forgeries import ASKED, KINDS, METHODS
 from pairbank.cards.submissions import judged
 from pairbank.errors import BankError
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 from pairbank.scoring.signature import METADATA_KEY
 from single_sentences import labelled
@@ -27,7 +27,7 @@ from store_submissions import edited, put, submission
 def scored(name: str) -> Scored:
     """Return a table with tokens, a mean, a prompt with two orders and a rating."""
     items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=2)
-    return pairbank.score(items, FakeScorer(name=name), methods=METHODS, per_token=True)
+    return pairbank.score(items, f"fake:{name}", methods=METHODS, per_token=True)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_an_honest_table_of_each_kind_of_method_is_accepted(store: Path) -> None
 
 
 def test_single_sentences_with_tokens_have_no_second_side_to_check(tmp_path: Path) -> None:
-    tables = [pairbank.score(labelled(2), FakeScorer(name=name), methods=("direct",), per_token=True) for name in "ab"]
+    tables = [pairbank.score(labelled(2), f"fake:{name}", methods=("direct",), per_token=True) for name in "ab"]
     store = pairbank.write_bank(tmp_path / "store", scored=tables[:1])
     assert pairbank.check_submission(tables[1].save(tmp_path / "b.parquet"), store).problems == ()
 
@@ -166,11 +166,7 @@ def test_judgments_of_people_that_are_not_the_banks_are_refused_by_bank_check_an
     alone = pairbank.write_bank(tmp_path / "alone", scored=[forgery])
     items = pq.read_table(bank / "data/starter/items.parquet")
     pq.write_table(items, alone / "data/starter/items.parquet")
-    manifest = json.loads((alone / "manifest.json").read_bytes())
-    from pairbank.files import sha256_of_file
-
-    manifest["files"]["data/starter/items.parquet"] = sha256_of_file(alone / "data/starter/items.parquet")
-    (alone / "manifest.json").write_text(json.dumps(manifest))
+    rehashed(alone)
     for verb in (pairbank.check_bank, lambda folder: pairbank.merge_banks(bank, folder, out=tmp_path / "merged")):
         with pytest.raises(BankError, match="column human_good is not that of the items"):
             verb(alone)
@@ -179,8 +175,8 @@ def test_judgments_of_people_that_are_not_the_banks_are_refused_by_bank_check_an
 def test_a_table_that_was_cut_like_the_banks_is_accepted(tmp_path: Path) -> None:
     """As are its tables: `cut` says in the signature what it was cut from."""
     items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=2)
-    whole = [pairbank.score(items, FakeScorer(name=name), methods=("direct", ASKED)) for name in ("fake-1", "m")]
-    other = pairbank.score(items, FakeScorer(name="fake-2"), methods=("direct",))
+    whole = [pairbank.score(items, f"fake:{name}", methods=("direct", ASKED)) for name in ("fake-1", "m")]
+    other = pairbank.score(items, "fake:fake-2", methods=("direct",))
     first, second, third = pairbank.cut_alike([whole[0], other, whole[1]])
     store = pairbank.write_bank(tmp_path / "store", scored=[first, second])
     assert pairbank.check_submission(third.save(tmp_path / "m.parquet"), store).problems == ()

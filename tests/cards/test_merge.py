@@ -11,11 +11,7 @@ from bank_fixtures import Score
 from hub_emulator import FakeHub
 from pairbank.cards.bank.layout import read_manifest
 from pairbank.errors import BankError
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
-
-# huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 
 def written(folder: Path, *tables: Scored, command: str = "") -> Path:
@@ -32,7 +28,7 @@ def resigned(table: Scored, **model: object) -> Scored:
 def test_splits_of_one_corpus_are_united_and_other_corpora_come_along(
     tmp_path: Path, scored_by: Score, own_pairs: Path
 ) -> None:
-    own = pairbank.score(pairbank.load_corpus(own_pairs), FakeScorer(name="fake-2"))
+    own = pairbank.score(pairbank.load_corpus(own_pairs), "fake:fake-2")
     a = written(tmp_path / "a", scored_by("fake-1"), command="pairbank one")
     b = written(tmp_path / "b", scored_by("fake-1"), scored_by("fake-2"), own, command="pairbank two")
     merged = pairbank.merge_banks(a, b, out=tmp_path / "merged")
@@ -134,12 +130,10 @@ def test_other_versions_of_a_corpus_and_other_methods_are_refused(tmp_path: Path
 def test_results_of_texts_left_out_are_taken_over(tmp_path: Path, own_pairs: Path) -> None:
     items = pairbank.load_corpus(own_pairs)
     a, b = (
-        pairbank.strip_texts(
-            written(tmp_path / f"full-{name}", pairbank.score(items, FakeScorer(name=name))), tmp_path / name
-        )
+        pairbank.strip_texts(written(tmp_path / f"full-{name}", pairbank.score(items, f"fake:{name}")), tmp_path / name)
         for name in ("fake-1", "fake-2")
     )
-    full = written(tmp_path / "full", *(pairbank.score(items, FakeScorer(name=n)) for n in ("fake-1", "fake-2")))
+    full = written(tmp_path / "full", *(pairbank.score(items, f"fake:{n}") for n in ("fake-1", "fake-2")))
     merged = pairbank.merge_banks(a, b, out=tmp_path / "merged")
     assert (merged / "results/summary.parquet").read_bytes() == (full / "results/summary.parquet").read_bytes()
     assert b"warm loaf" not in b"".join(p.read_bytes() for p in merged.rglob("*") if p.is_file())
@@ -169,7 +163,7 @@ def test_reports_of_one_name_both_stay(tmp_path: Path, scored_by: Score) -> None
 
 def test_a_licence_that_one_bank_states_holds_for_both_and_two_contradict(tmp_path: Path, own_pairs: Path) -> None:
     items = pairbank.load_corpus(own_pairs)
-    tables = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("fake-1", "fake-2")]
+    tables = [pairbank.score(items, f"fake:{name}", methods=["direct"]) for name in ("fake-1", "fake-2")]
     a, b = (
         pairbank.write_bank(tmp_path / name, scored=[table], licences=licences)
         for name, table, licences in (("a", tables[0], {"own": "cc-by-4.0"}), ("b", tables[1], {}))
@@ -189,7 +183,7 @@ def test_of_a_corpus_that_both_banks_have_the_first_one_says_all_but_a_licence_i
     items = pairbank.load_corpus(own_pairs)
     banks = []
     for name in ("fake-1", "fake-2"):
-        table = pairbank.score(items, FakeScorer(name=name), methods=["direct"])
+        table = pairbank.score(items, f"fake:{name}", methods=["direct"])
         facts = {"corpus": "own", "title": f"Title of {name}"}
         signature = {**table.signature, "corpus": {**table.signature["corpus"], "manifest": facts}}
         banks.append(pairbank.write_bank(tmp_path / name, scored=[Scored.of(table.dataset, signature)]))

@@ -7,26 +7,15 @@ import pytest
 from typer.testing import CliRunner
 
 import pairbank
+from bank_fixtures import bank_of
 from pairbank.cli import app
 from pairbank.errors import CorpusError
-from three_models import rated_items
-
-
-def rated_bank(folder: Path) -> tuple[Path, pd.DataFrame]:
-    items = rated_items()
-    rows = [
-        {"item_id": item, "side": side, "rater": f"p{k}", "value": float((n + k) % 7 + 1), "scale": "likert7"}
-        for n, item in enumerate(items["item_id"])
-        for side in ("good", "bad")
-        for k in range(3)
-    ]
-    scored = pairbank.score(items, "fake:a")
-    ratings = pd.DataFrame(rows)
-    return pairbank.write_bank(folder / "bank", scored=scored, ratings=ratings), ratings
+from three_models import rated_items, ratings_of
 
 
 def test_ratings_are_exported_as_a_study_and_read_back(tmp_path: Path) -> None:
-    bank, ratings = rated_bank(tmp_path)
+    ratings = ratings_of(rated_items())
+    bank = bank_of(tmp_path / "bank", rated_items(), "a", ratings=ratings)
     done = CliRunner().invoke(app, ["export", str(bank), "--to", "psychling", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     study = tmp_path / "out" / "rated"

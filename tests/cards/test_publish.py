@@ -21,11 +21,8 @@ from hub_emulator import FakeHub, redirected
 from hub_store import Fault
 from pairbank.cards.bank.layout import RENDERED
 from pairbank.errors import BankError, PublishError
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 
-# huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 REPO = "acme/judgments"
 HF_TASK = {"id", "config", "split", "field_spec", "shuffle_choices", "epochs", "epoch_reducer", "solvers", "scorers"}
 
@@ -43,7 +40,7 @@ def files_of(root: Path) -> dict[str, bytes]:
 def test_one_model_of_fifty_is_loaded_by_the_card_with_its_own_file_alone(hub: FakeHub, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1).select(range(3))
     names = [f"model-{n}" for n in range(50)]
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in names]
+    scored = [pairbank.score(items, f"fake:{name}", methods=["direct"]) for name in names]
     pairbank.publish(pairbank.write_bank(tmp_path / "bank", scored=scored), REPO)
     card = hub.repo(REPO).head.tree["README.md"].data.decode()
     line = next(line for line in card.splitlines() if line.startswith("scored = load_dataset("))
@@ -297,7 +294,7 @@ def test_a_public_dataset_does_not_take_what_shall_be_private(hub: FakeHub, bank
 def test_texts_that_may_not_be_published_stay_and_ids_and_scores_go(
     hub: FakeHub, tmp_path: Path, own_pairs: Path
 ) -> None:
-    scored = pairbank.score(pairbank.load_corpus(own_pairs), FakeScorer(name="fake-1"))
+    scored = pairbank.score(pairbank.load_corpus(own_pairs), "fake:fake-1")
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
     with pytest.raises(BankError, match=r"own: unknown. A file of your own.*pairbank strip"):
         pairbank.publish(bank, REPO)
@@ -318,9 +315,9 @@ def test_texts_that_may_not_be_published_stay_and_ids_and_scores_go(
 
 
 def test_a_stated_licence_makes_own_items_publishable(hub: FakeHub, tmp_path: Path, own_pairs: Path) -> None:
-    scored = pairbank.score(pairbank.load_corpus(own_pairs), FakeScorer(name="fake-1"))
+    scored = pairbank.score(pairbank.load_corpus(own_pairs), "fake:fake-1")
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored], licences={"own": "cc-by-4.0"})
-    pairbank.write_bank(bank, scored=[pairbank.score(pairbank.load_corpus(own_pairs), FakeScorer(name="fake-2"))])
+    pairbank.write_bank(bank, scored=[pairbank.score(pairbank.load_corpus(own_pairs), "fake:fake-2")])
     pairbank.publish(bank, REPO)
     head = yaml.safe_load(hub.repo(REPO).head.tree["README.md"].data.decode().split("---\n")[1])
     assert head["license"] == ["cc-by-4.0"]

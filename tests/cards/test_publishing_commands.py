@@ -11,10 +11,6 @@ from command_line import run
 from hub_emulator import FakeHub
 from pairbank.cli import app
 from pairbank.errors import BankError
-from pairbank.scoring.models.fake import FakeScorer
-
-# huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 
 def test_publish_shows_the_difference_then_says_where_the_bank_is(
@@ -39,15 +35,8 @@ def test_check_says_that_a_bank_is_whole_or_what_is_wrong(tmp_path: Path, scored
         run("check", str(bank))
 
 
-def test_merge_says_how_to_open_the_result(tmp_path: Path, scored_by: Score) -> None:
-    banks = [str(pairbank.write_bank(tmp_path / name, scored=[scored_by(name)])) for name in ("fake-1", "fake-2")]
-    shown = run("merge", *banks, "--out", str(tmp_path / "merged"))
-    assert f"load_dataset('{tmp_path / 'merged'}', 'starter_scored', split='fake_1')" in shown
-    assert (tmp_path / "merged/scores/starter/fake_2.parquet").is_file()
-
-
 def test_strip_says_what_to_do_next(tmp_path: Path, own_pairs: Path) -> None:
-    scored = pairbank.score(pairbank.load_corpus(own_pairs), FakeScorer(name="fake-1"))
+    scored = pairbank.score(pairbank.load_corpus(own_pairs), "fake:fake-1")
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
     shown = run("strip", str(bank), "--out", str(tmp_path / "public"))
     assert f"pairbank publish {tmp_path / 'public'} ORG/NAME --dry-run" in shown
@@ -55,7 +44,7 @@ def test_strip_says_what_to_do_next(tmp_path: Path, own_pairs: Path) -> None:
 
 def test_the_licence_of_ones_own_items_is_stated_when_the_bank_is_written(tmp_path: Path, own_pairs: Path) -> None:
     scored = tmp_path / "scored.parquet"
-    pairbank.score(pairbank.load_corpus(own_pairs), FakeScorer(name="fake-1")).save(scored)
+    pairbank.score(pairbank.load_corpus(own_pairs), "fake:fake-1").save(scored)
     run("bank", str(scored), "--out", str(tmp_path / "bank"), "--licence", "own=cc-by-4.0")
     assert "licence: cc-by-4.0" in (tmp_path / "bank" / "README.md").read_text()
     done = CliRunner().invoke(app, ["bank", str(scored), "--out", str(tmp_path / "b"), "--licence", "mit"])

@@ -7,7 +7,6 @@ GitHub does.
 import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,18 +20,16 @@ from huggingface_hub.cli.hf import app as hub_app
 from typer.testing import CliRunner
 
 import pairbank
+from command_line import printed_by
 from hub_emulator import TOKEN, FakeHub
 from pairbank.cards.bank.layout import INDEX
 from pairbank.cli import app
 from site_pages import serving, shown
-from tiny_bidirectional_models import masked_model, saved
-from tiny_models import ARCHITECTURES, saved_model
+from tiny_bidirectional_models import saved_as
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 DOCS = Path(__file__).parents[2] / "docs"
 Run = Callable[[str], str]
 Runner = Callable[[Path, Mapping[str, str]], Run]
@@ -61,15 +58,11 @@ def steps_of_the_workflow(text: str = "") -> tuple[list[str], dict[str, str]]:
 def models(hub: FakeHub, tmp_path: Path) -> list[str]:
     """Return the ids of three models on the Hub, of three families and tokenizers."""
     assert hub.url
-    folders = {
-        "tiny-gpt2": saved_model(ARCHITECTURES["gpt2"], tmp_path / "gpt2"),
-        "tiny-llama": saved_model(ARCHITECTURES["llama"], tmp_path / "llama"),
-        "tiny-bert": saved(*masked_model("bert"), tmp_path / "bert"),
-    }
-    for name, folder in folders.items():
-        HfApi().create_repo(f"acme/{name}", repo_type="model")
-        HfApi().upload_folder(repo_id=f"acme/{name}", folder_path=folder)
-    return [f"acme/{name}" for name in folders]
+    kinds = ("gpt2", "llama", "bert")
+    for kind in kinds:
+        HfApi().create_repo(f"acme/tiny-{kind}", repo_type="model")
+        HfApi().upload_folder(repo_id=f"acme/tiny-{kind}", folder_path=saved_as(kind, tmp_path / kind))
+    return [f"acme/tiny-{kind}" for kind in kinds]
 
 
 @pytest.fixture
@@ -110,16 +103,8 @@ def in_a_shell(hub: FakeHub, tmp_path: Path) -> Runner:
         kept = {"PATH": path, "HOME": str(tmp_path), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
 
         def run(line: str) -> str:
-            done = subprocess.run(
-                ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", line],
-                cwd=folder,
-                env={**kept, **own, **environment},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, (line, done.stdout, done.stderr)
-            return done.stdout
+            shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", line]
+            return printed_by(shell, cwd=folder, env={**kept, **own, **environment})
 
         return run
 

@@ -14,8 +14,7 @@ from pairbank.errors import ScoringError, UnknownNameError
 from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.registry import prompts
 from prompt_files import BOTH_ORDERS
-from tiny_bidirectional_models import masked_model, saved, t5_model
-from tiny_models import ARCHITECTURES, saved_model
+from tiny_bidirectional_models import saved_as
 
 PAIR = ("--item", "The hens cluck.", "--item", "The hens clucks.")
 
@@ -99,11 +98,7 @@ def test_show_reads_a_file_of_ones_own_as_score_reads_it(tmp_path: Path) -> None
 def test_where_every_number_is_stored_no_model_is_loaded(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = (
-        saved_model(ARCHITECTURES[kind], tmp_path / kind)
-        if kind == "gpt2"
-        else saved(*(masked_model("bert") if kind == "bert" else t5_model()), tmp_path / kind)
-    )
+    folder = saved_as(kind, tmp_path / kind)
     loaded: list[str] = []
     real = pairbank.load_model
 

@@ -9,10 +9,8 @@ import pairbank
 from pairbank.cli import app
 from pairbank.errors import ScoringError
 from pairbank.scoring.engine_differences import engine_differences
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
-from tiny_bidirectional_models import masked_model, saved, t5_model
-from tiny_models import ARCHITECTURES, saved_model
+from tiny_bidirectional_models import saved_as
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -23,11 +21,7 @@ def run(*arguments: str) -> tuple[int, str]:
 @pytest.mark.ci
 @pytest.mark.parametrize("kind", ["llama", "bert", "t5"])
 def test_dtypes_differ_by_more_than_nothing_and_no_more_than_the_tolerance(kind: str, tmp_path: Path) -> None:
-    if kind == "llama":
-        folder = saved_model(ARCHITECTURES[kind], tmp_path / kind)
-    else:
-        folder = saved(*(masked_model("bert") if kind == "bert" else t5_model()), tmp_path / kind)
-    asked = ("--model", str(folder), "--with", "dtype=bfloat16", "-m", "direct")
+    asked = ("--model", str(saved_as(kind, tmp_path / kind)), "--with", "dtype=bfloat16", "-m", "direct")
     code, text = run(*asked, "--tolerance", "5")
     assert code == 0, text
     assert "all differences are at most 5" in text
@@ -45,7 +39,7 @@ def test_other_models_fail_and_equal_ones_pass() -> None:
 
 def test_planted_differences_are_named() -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs")
-    one = pairbank.score(items, FakeScorer(name="a"), methods=["direct", "meta_question_simple"], per_token=True)
+    one = pairbank.score(items, "fake:a", methods=["direct", "meta_question_simple"], per_token=True)
     deltas = list(one.dataset["direct_delta"][:])
     moved = [value + 0.25 if n == 3 else -value if n == 5 else value for n, value in enumerate(deltas)]
     flags = [["unknown_token"] if n == 7 else value for n, value in enumerate(one.dataset["direct_flags"][:])]
@@ -60,4 +54,4 @@ def test_planted_differences_are_named() -> None:
     assert direct["sign_changes"] == sum(a * b < 0 for a, b in zip(deltas, moved, strict=True)) >= 1
     assert (prompted["max"], prompted["sign_changes"], prompted["other"]) == (0, 0, 0)
     with pytest.raises(ScoringError, match="the same items and methods"):
-        engine_differences(one, pairbank.score(items.select([0]), FakeScorer(name="a")))
+        engine_differences(one, pairbank.score(items.select([0]), "fake:a"))

@@ -26,18 +26,6 @@ def shown_by(*words: str) -> str:
     return CliRunner().invoke(app, words, env={"COLUMNS": "200", "TERM": "dumb"}).output
 
 
-@pytest.mark.parametrize("path", list(ALL), ids=" ".join)
-def test_help_has_words_for_values_and_no_types_of_python(path: tuple[str, ...]) -> None:
-    assert re.findall(r"<(?:str|bool|int|float|Path|list)\b.*?>", shown_by(*path, "--help")) == []
-
-
-@pytest.mark.parametrize("path", list(ALL), ids=" ".join)
-def test_help_texts_are_short_sentences(path: tuple[str, ...]) -> None:
-    texts = [getattr(one, "help", "") or "" for one in ALL[path].params]
-    sentences = [sentence for text in texts for sentence in re.split(r"(?<=[.;]) ", text)]
-    assert [sentence for sentence in sentences if len(sentence.split()) > 25] == []
-
-
 def test_score_shows_its_ten_most_used_options_and_says_where_the_others_are() -> None:
     few, all_options = shown_by("score", "--help"), shown_by("score", "--help-all")
     options = set(re.findall(r"^│ \*? +(--[\w-]+)", few, flags=re.MULTILINE)) - {"--help", "--help-all"}
@@ -50,10 +38,15 @@ def test_score_shows_its_ten_most_used_options_and_says_where_the_others_are() -
 
 
 @pytest.mark.parametrize("path", list(ALL), ids=" ".join)
-def test_no_word_of_a_help_text_is_eaten(path: tuple[str, ...]) -> None:
+def test_a_help_text_is_short_sentences_of_which_no_word_is_eaten_without_types_of_python(
+    path: tuple[str, ...],
+) -> None:
     asked = "--help-all" if any("--help-all" in one.opts for one in ALL[path].params) else "--help"
     shown = shown_by(*path, asked)
+    assert re.findall(r"<(?:str|bool|int|float|Path|list)\b.*?>", shown) == []
     squeezed = "".join(character for character in shown if not character.isspace() and character not in "│╭╮╰╯─")
     for parameter in ALL[path].params:
-        for word in (getattr(parameter, "help", "") or "").split():
+        text = getattr(parameter, "help", "") or ""
+        assert [one for one in re.split(r"(?<=[.;]) ", text) if len(one.split()) > 25] == []
+        for word in text.split():
             assert word.replace("\\", "") in squeezed, f"{' '.join(path)}: {word!r} of --{parameter.name}"

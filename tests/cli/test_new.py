@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import sysconfig
 import tomllib
@@ -12,7 +11,7 @@ import pytest
 
 import pairbank
 from checkouts import checkout
-from command_line import completed
+from command_line import completed, printed_by
 from pairbank.cli.new import with_corpus, with_reference
 from pairbank.errors import CorpusError
 
@@ -27,10 +26,7 @@ def new(name: str, folder: Path) -> str:
 
 
 def check(folder: Path, *command: str, **environment: str) -> None:
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    printed_by(command, cwd=folder, env=os.environ | environment)
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,6 @@ from pairbank.cards.card.add_model import commands_for
 from pairbank.cards.site.site import SiteServer
 from pairbank.cli import app
 
-# huggingface_hub 2.4 uploads LFS files in a way that its own HTTP client calls deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-
 PAIRS = "good,bad\nThe dogs bark.,The dogs barks.\nShe has slept.,She have slept.\nNobody lied.,Nobody lie.\n"
 SINGLE = "sentence,mean_rating\nThe dogs bark.,6.5\nThe dogs barks.,2.5\nShe has slept.,6.0\nShe have slept.,1.5\n"
 PROMPT = """

@@ -20,7 +20,7 @@ import typer
 import yaml
 
 import pairbank
-from command_line import completed
+from command_line import completed, printed_by
 from pairbank.cli import app
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -68,8 +68,7 @@ def scheduler(tmp_path: Path) -> Mapping[str, str]:
 
 
 def run_here(argv: Sequence[str], environment: Mapping[str, str]) -> list[list[str]]:
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
+    printed_by(argv, env=environment, timeout=300)
     return [shlex.split(line) for line in Path(environment["LOG"]).read_text().splitlines()]
 
 
@@ -83,7 +82,7 @@ def parsed(words: Sequence[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_a_script_is_bash_and_asks_slurm_for_what_there_is(script: Path) -> None:
-    subprocess.run(["bash", "-n", str(script)], check=True)
+    printed_by(["bash", "-n", script])
     asked = re.findall(r"^#SBATCH --([a-z-]+)", script.read_text(), flags=re.MULTILINE)
     assert set(asked) <= set(SBATCH.split())
 
@@ -142,15 +141,11 @@ def test_the_ray_job_starts_a_head_waits_for_it_and_drives_all_gpus(scheduler: d
     assert (result["ray"], result["workers"], result["gpus_per_worker"]) == ("10.0.0.1:6379", 24, 1.0)
     assert result["batch_tokens"]
     if find_spec("ray") is not None:
+        from ray.scripts.scripts import cli
+
         for words in starts:
-            _ray_takes(words)
-
-
-def _ray_takes(words: Sequence[str]) -> None:
-    from ray.scripts.scripts import cli
-
-    options = {name for parameter in cli.commands[words[1]].params for name in parameter.opts}
-    assert {word.split("=")[0] for word in words[2:]} <= options
+            options = {name for parameter in cli.commands[words[1]].params for name in parameter.opts}
+            assert {word.split("=")[0] for word in words[2:]} <= options
 
 
 def test_the_job_of_the_hub_is_what_its_own_client_reads(tmp_path: Path) -> None:
@@ -161,16 +156,8 @@ def test_the_job_of_the_hub_is_what_its_own_client_reads(tmp_path: Path) -> None
     (tmp_path / "hf").chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "BUCKET": "me/b", "MODEL": "org/m"}
     environment |= {"HF_HUB_OFFLINE": "1", "COLUMNS": "400", "HF_HUB_DISABLE_UPDATE_CHECK": "1"}
-    done = subprocess.run(
-        ["bash", str(FILES / "hf-job.sh"), "2/4"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line.startswith("  "))
+    printed = printed_by(["bash", FILES / "hf-job.sh", "2/4"], env=environment, timeout=300)
+    told = dict(line.split(maxsplit=1) for line in printed.splitlines() if line.startswith("  "))
     result = parsed([told["script"], *shlex.split(told["args"])])
     assert (result["part"], str(result["out"])) == ("2/4", "/bucket/bank")
     assert (told["with"], told["volumes"], told["env"]) == (

@@ -32,6 +32,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 import pairbank
+from bank_fixtures import OWN_PAIRS
 from golden_models import golden_model
 
 if TYPE_CHECKING:
@@ -42,12 +43,6 @@ FAMILIES = ("llama", "gpt2", "bert", "t5")
 FAKES = ("one", "two", "three")
 METHODS = ("-m", "direct", "-m", "meta_question_simple")
 CACHE = "cache"
-OWN = """good,bad,human_good,human_bad
-The baker slices a warm loaf.,The loaf slices a warm baker.,6.5,1.5
-Nobody has ever seen it rain here.,Somebody has ever seen it rain here.,6.0,2.5
-The pilots land their small plane.,The pilots lands their small plane.,6.8,1.1
-She wondered which coat he bought.,She wondered which coat he bought it.,5.9,2.0
-"""
 GERMAN = "Satz A,Satz B\nDer Hund bellt.,Der Hund bellen.\nWir lesen das Buch.,Wir liest das Buch.\n"
 ELSEWHERE = "model,good,bad,direct_good,direct_bad\n" + "".join(
     f"{model},A {k} sleeps.,A {k} sleep.,{-10.5 - n},{-12.25 - k}\n"
@@ -237,7 +232,7 @@ def fresh(ground: Path, *, is_warm: bool) -> Path:
 
 def make_ground(folder: Path, verbs: Sequence[Verb]) -> None:
     folder.mkdir()
-    for name, text in {"own.csv": OWN, "de.csv": GERMAN, "elsewhere.csv": ELSEWHERE, "study.toml": STUDY}.items():
+    for name, text in {"own.csv": OWN_PAIRS, "de.csv": GERMAN, "elsewhere.csv": ELSEWHERE, "study.toml": STUDY}.items():
         (folder / name).write_text(text, encoding="utf-8")
     models = [name for name in FAMILIES if any(f"models/{name}" in verb.argv for verb in verbs)]
     _in_fork(lambda: [golden_model(name, folder / "models") for name in models])

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import datasets
 
@@ -77,15 +78,8 @@ def with_nodes(cluster: Cluster, n_nodes: int) -> Cluster:
 @contextlib.contextmanager
 def store_of_its_own() -> Iterator[None]:
     """Keep scores apart, so that all are computed."""
-    usual = os.environ.get("PAIRBANK_CACHE")
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["PAIRBANK_CACHE"] = folder
-        try:
-            yield
-        finally:
-            del os.environ["PAIRBANK_CACHE"]
-            if usual is not None:
-                os.environ["PAIRBANK_CACHE"] = usual
+    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, PAIRBANK_CACHE=folder):
+        yield
 
 
 def items() -> datasets.Dataset:
@@ -153,20 +147,16 @@ def node_killed(cluster: Cluster, _made: RayModel) -> None:
 
 def node_added(cluster: Cluster, made: RayModel) -> None:
     """Start a node, and wait until the worker that had no room has begun on it."""
+    import ray
+
     cluster.add_node(num_cpus=1)
-    _wait_for_worker(made)
+    ray.wait(list(made._waking), timeout=PATIENCE_S)
 
 
 def node_replaced(cluster: Cluster, made: RayModel) -> None:
     """Kill a node, and start another for its worker."""
     node_killed(cluster, made)
     cluster.add_node(num_cpus=1)
-
-
-def _wait_for_worker(made: RayModel) -> None:
-    import ray
-
-    ray.wait(list(made._waking), timeout=PATIENCE_S)
 
 
 def driver_killed(cluster: Cluster, folder: Path, out: Path) -> Outcome:

@@ -19,10 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pairbank
-from pairbank.cards.bank.layout import bank_files
+from bank_fixtures import rehashed
 from pairbank.errors import PairbankError
-from pairbank.files import sha256_of_file
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.signature import METADATA_KEY
 
 ITEMS, SCORES, SUMMARY = "data/starter/items.parquet", "scores/starter/fake_1.parquet", "results/summary.parquet"
@@ -35,13 +33,9 @@ Cells = Callable[[list[Any]], list[Any]]
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a whole bank of two models, which no test changes."""
     items = pairbank.load_corpus("starter", subset="plausibility", limit=3)
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("fake-1", "fake-2")]
+    scored = [pairbank.score(items, f"fake:{name}", methods=["direct"]) for name in ("fake-1", "fake-2")]
     folder = tmp_path_factory.mktemp("whole") / "bank"
     return pairbank.write_bank(folder, scored=scored, reports={"demo": pairbank.report(scored)})
-
-
-def rehashed(bank: Path) -> None:
-    of_manifest(lambda m: m.update(files={path: sha256_of_file(bank / path) for path in bank_files(bank)}))(bank)
 
 
 def of(path: str, what: str | Change, cells: Cells = list, kind: pa.DataType | None = None) -> Edit:

@@ -10,7 +10,6 @@ from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.schema.language_tags import joined, language_tag, separator
 from pairbank.builders.schema.validation import problems_of
 from pairbank.errors import UnknownNameError
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.prompts.prompt import primary
 
 
@@ -58,5 +57,5 @@ def test_items_of_ones_own_in_any_tag_are_joined_without_a_space_and_asked_in_en
     path.write_text(text, encoding="utf-8")
     items = pairbank.load_corpus(path)
     assert joined(items[0]["context_good"], items[0]["target_good"], items[0]["language"]) == "他去学校。"
-    scored = pairbank.score(items, FakeScorer(), methods=["meta_question_simple"])
+    scored = pairbank.score(items, "fake:fake", methods=["meta_question_simple"])
     assert [delta is not None for delta in scored.dataset["meta_question_simple_delta"]] == [False, True]

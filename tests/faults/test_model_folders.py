@@ -21,16 +21,10 @@ from pairbank import cli
 from pairbank.errors import ModelLoadError, PairbankError
 from pairbank.scoring.models import template_trial
 from pairbank.scoring.models.loading import loading
-from tiny_bidirectional_models import masked_model, saved, t5_model
-from tiny_models import ARCHITECTURES, saved_model
+from tiny_bidirectional_models import saved_as
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
-FAMILIES: Mapping[str, Callable[[Path], Path]] = {
-    "gpt2": lambda folder: saved_model(ARCHITECTURES["gpt2"], folder),
-    "llama": lambda folder: saved_model(ARCHITECTURES["qwen2"], folder),
-    "bert": lambda folder: saved(*masked_model("bert"), folder),
-    "t5": lambda folder: saved(*t5_model(), folder),
-}
+FAMILIES = {"gpt2": "gpt2", "llama": "qwen2", "bert": "bert", "t5": "t5"}
 LAYERS = {"gpt2": "n_layer", "llama": "num_hidden_layers", "bert": "num_hidden_layers", "t5": "num_layers"}
 WIDTHS = {"gpt2": "n_embd", "llama": "hidden_size", "bert": "hidden_size", "t5": "d_model"}
 
@@ -52,20 +46,15 @@ def cut(name: str, share: float) -> Damage:
     return damage
 
 
-def configured(**settings: Any) -> Damage:  # noqa: ANN401 - JSON values
-    def damage(folder: Path, _family: str) -> None:
-        path = folder / CONFIG
-        path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **settings}), encoding="utf-8")
+def configured(names: Mapping[str, str] | None = None, factor: float = 1, /, **settings: Any) -> Damage:  # noqa: ANN401
+    """State other settings, or multiply the one that a family has under its name."""
 
-    return damage
-
-
-def scaled(names: Mapping[str, str], factor: float) -> Damage:
     def damage(folder: Path, family: str) -> None:
         path = folder / CONFIG
-        config = json.loads(path.read_text(encoding="utf-8"))
-        config[names[family]] = int(config[names[family]] * factor)
-        config.pop("layer_types", None)
+        config = {**json.loads(path.read_text(encoding="utf-8")), **settings}
+        if names:
+            config[names[family]] = int(config[names[family]] * factor)
+            config.pop("layer_types", None)
         path.write_text(json.dumps(config), encoding="utf-8")
 
     return damage
@@ -141,8 +130,8 @@ EVERY: Mapping[str, tuple[Damage, str]] = {
     "no configuration": (without(CONFIG), "no config.json in the folder"),
     "configuration of an unknown type": (configured(model_type="nosuch"), "cannot load model"),
     "configuration of a number": (configured(model_type=5), "cannot load model"),
-    "configuration of more layers": (scaled(LAYERS, 2), "has no weights for .* would be random"),
-    "configuration of another width": (scaled(WIDTHS, 0.5), "cannot load model|other shapes"),
+    "configuration of more layers": (configured(LAYERS, 2), "has no weights for .* would be random"),
+    "configuration of another width": (configured(WIDTHS, 0.5), "cannot load model|other shapes"),
     "configuration with text for a number": (configured(vocab_size="many"), "cannot load model"),
     "configuration of a negative size": (configured(vocab_size=-3), "cannot load model|other shapes"),
     "fewer rows than tokens": (few_rows, "the tokenizer gives token .* tokens only|does not fit|cannot load"),
@@ -180,7 +169,7 @@ TEMPLATES = {
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("whole")
-    return {family: make(root / family) for family, make in FAMILIES.items()}
+    return {family: saved_as(kind, root / family) for family, kind in FAMILIES.items()}
 
 
 def damaged(whole: Path, folder: Path, damage: Damage, family: str) -> Path:
@@ -230,7 +219,7 @@ def test_layers_beyond_count_are_refused_before_they_are_built(
 def test_weights_of_more_layers_than_the_configuration_are_stated(
     family: str, whole: dict[str, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = damaged(whole[family], tmp_path / "broken", scaled(LAYERS, 0.5), family)
+    folder = damaged(whole[family], tmp_path / "broken", configured(LAYERS, 0.5), family)
     pairbank.load_model(folder, device="cpu")
     assert "broken: the checkpoint has weights of more layers than its configuration" in caplog.text
     caplog.clear()

@@ -27,7 +27,7 @@ def file_with(folder: Path, column: str, *values: str) -> Path:
 def test_a_column_called_label_is_kept_under_another_name(tmp_path: Path, value: str) -> None:
     items = pairbank.load_corpus(str(file_with(tmp_path, "label", value, "trial", "filler")))
     assert items["label_source"][:] == [value or None, "trial", "filler"]
-    scored = pairbank.score(items, FakeScorer(name="a"), methods=["direct"])
+    scored = pairbank.score(items, "fake:a", methods=["direct"])
     assert pairbank.report([scored]).accuracy.shape[0]
 
 
@@ -35,7 +35,7 @@ def test_a_table_that_was_scored_with_such_a_column_is_reported(tmp_path: Path) 
     items = pairbank.load_corpus(str(file_with(tmp_path, "kind", "trial", "trial", "filler"))).rename_column(
         "kind", "label"
     )
-    scored = pairbank.score(items, FakeScorer(name="a"), methods=["direct"])
+    scored = pairbank.score(items, "fake:a", methods=["direct"])
     assert pairbank.report([scored]).accuracy.shape[0]
 
 

@@ -19,19 +19,15 @@ SHOWN_LINES = 60
 def test_a_report_says_what_it_stated(name: str) -> None:
     now, stored = golden.texts_of(golden.golden_report(name)), golden.stored(name)
     assert sorted(now) == sorted(stored), f"other files than stored: run `{golden.WRITE} {name}`"
-    moved = [line for file in now for line in _difference(stored[file], now[file], file)]
+    moved = [
+        line
+        for file in now
+        for line in difflib.unified_diff(stored[file].splitlines(), now[file].splitlines(), file, "now", "", "", 0, "")
+    ]
     assert not moved, (
         f"the report {name} changed; where that is wanted, run `{golden.WRITE} {name}` and read the diff:\n"
         + "\n".join(moved[:SHOWN_LINES])
     )
-
-
-def _difference(stored: str, now: str, file: str) -> list[str]:
-    if stored == now:
-        return []
-    return [
-        *difflib.unified_diff(stored.splitlines(), now.splitlines(), f"stored {file}", f"now {file}", "", "", 0, "")
-    ]
 
 
 def test_every_study_and_analysis_has_a_golden_report() -> None:

@@ -13,6 +13,7 @@ import tempfile
 import time
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import datasets
 import numpy as np
@@ -64,8 +65,7 @@ def main() -> None:
 
         scorer.encode = encoded
         before = scorer.stats.n_computed_tokens
-        with tempfile.TemporaryDirectory() as cache:
-            os.environ["PAIRBANK_CACHE"] = cache
+        with tempfile.TemporaryDirectory() as cache, mock.patch.dict(os.environ, PAIRBANK_CACHE=cache):
             began = time.process_time()
             pairbank.score(items, scorer, methods=methods)
             seconds = time.process_time() - began

@@ -51,21 +51,6 @@ def write_file(path: Path, n_rows: int) -> None:
         pa.csv.write_csv(table, path)
 
 
-def step_import(source: Path, out: Path) -> None:
-    """Import a file and save the table."""
-    import pairbank
-
-    (table,) = pairbank.import_scores(source)
-    table.save(out)
-
-
-def step_report(source: Path, out: Path) -> None:
-    """Read a scored table, and write its report."""
-    import pairbank
-
-    pairbank.report([pairbank.read_scored(source)]).save(out)
-
-
 def measured(step: str, source: Path, out: Path) -> dict[str, float]:
     """Run a step in a process of its own; return its seconds (on the clock, of CPU) and its most memory in GiB."""
     command = [sys.executable, str(Path(__file__).resolve()), "--step", step, str(source), str(out)]
@@ -76,8 +61,11 @@ def measured(step: str, source: Path, out: Path) -> dict[str, float]:
 
 def run_step(step: str, source: Path, out: Path) -> dict[str, float]:
     """Run a step here and measure it."""
+    import pairbank
+
     start = time.perf_counter()
-    {"import": step_import, "report": step_report}[step](source, out)
+    made = pairbank.import_scores(source)[0] if step == "import" else pairbank.report([pairbank.read_scored(source)])
+    made.save(out)
     gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
     return {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time(), "gib": gib}
 

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import datasets
 import pandas as pd
@@ -81,15 +82,8 @@ def items_of(n: int, data_dir: str | None) -> datasets.Dataset:
 @contextlib.contextmanager
 def cold_store() -> Iterator[Path]:
     """Keep scores of a run apart."""
-    usual = os.environ.get("PAIRBANK_CACHE")
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["PAIRBANK_CACHE"] = folder
-        try:
-            yield Path(folder)
-        finally:
-            del os.environ["PAIRBANK_CACHE"]
-            if usual is not None:
-                os.environ["PAIRBANK_CACHE"] = usual
+    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, PAIRBANK_CACHE=folder):
+        yield Path(folder)
 
 
 def measured(items: datasets.Dataset, model: Any, methods: tuple[str, ...]) -> Measured:  # noqa: ANN401 - a Scorer

@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import datasets
 import pandas as pd
@@ -61,12 +62,10 @@ def row_of(model: str, folder: str, study: str) -> dict[str, object]:
     flops = work.flops(shape_of(folder, dtype="float32"))
     scorer: Any = pairbank.load_model(folder, device="cpu", dtype="float32")
     before, rate = scorer.stats.n_computed_tokens, _rate()
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ["PAIRBANK_CACHE"] = cache
+    with tempfile.TemporaryDirectory() as cache, mock.patch.dict(os.environ, PAIRBANK_CACHE=cache):
         began = time.process_time()
         pairbank.score(items, scorer, methods=methods)
         seconds = time.process_time() - began
-        del os.environ["PAIRBANK_CACHE"]
     rate = (rate + _rate()) / 2
     return {
         "model": model,

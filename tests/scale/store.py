@@ -1,65 +1,57 @@
 """A store of many made-up submissions: time, memory and bytes of what its owner and its readers run, and their growth.
 
-    python tests/scale/store.py --models 5 10 20 --corpora 8 --items 200
+    PYTHONPATH=tests/support python tests/scale/store.py --models 5 10 20 --corpora 8 --items 200
 
 Each command runs in a process of its own. The numbers of the tables are made up: what they say is of no interest here.
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-METHODS = ("direct", "meta_question_simple", "mean_logprob", "acceptable_sentence", "meta_sentence_good")
+import pairbank
+from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.scored import Scored
+from pairbank.scoring.signature import corpus_signature
+from store_submissions import edited, named, put, submission
+
+METHODS = ("direct", "meta_question_simple", "acceptability_judgment_i", "acceptable_sentence", "better_sentence")
 REPORTED = ("build-store", "build-store, nothing new", "check --submission", "fetch", "site")
 
 
 def submissions(folder: Path, *, n_models: int, n_corpora: int, n_items: int) -> tuple[Path, list[Path]]:
     """Write a store with one model of each corpus, and `submissions/` with the others; return it and the tables."""
-    import pairbank
-    from pairbank.cards.submissions import submission_path
-    from pairbank.files import sha256_of_file
-    from pairbank.scoring.api.model import slug
-    from pairbank.scoring.models.fake import FakeScorer
-    from pairbank.scoring.scored import Scored
-    from pairbank.scoring.signature import corpus_signature
-
     known = pairbank.load_corpus("starter", subset="minimal-pairs")
     base = known.select([n % len(known) for n in range(n_items)])
-    methods = [m for m in METHODS if m in ("direct", "mean_logprob")] + asked()
     files, first = [], []
     for corpus in range(n_corpora):
         name = f"corpus-{corpus}"
         ids = [f"{name}/x/{n}" for n in range(n_items)]
         items = base.remove_columns(["corpus", "item_id"]).add_column("corpus", [name] * n_items)
         items = items.add_column("item_id", ids).select_columns(known.column_names)
-        made = pairbank.score(items, FakeScorer(name="model-0"), methods=methods)
+        made = pairbank.score(items, FakeScorer(name="model-0"), methods=METHODS)
         facts = {"corpus": name, "n_items": n_items, "source": {"licence": "cc-by-4.0", "redistributable": True}}
         signature = {**made.signature, "corpus": {**corpus_signature(items, {}), "manifest": facts}}
         first.append(Scored.of(made.dataset, signature))
-        table = made.dataset.with_format("arrow")[:]
+        whole = first[-1].save(folder / "whole.parquet")
         for model in range(1, n_models):
-            who, noise = f"model-{model}", np.random.default_rng([corpus, model]).normal(size=n_items)
-            moved = table.set_column(table.column_names.index("model"), "model", [[who] * n_items])
-            for column in ("direct_good", "direct_delta"):
-                at = moved.column_names.index(column)
-                moved = moved.set_column(at, moved.schema.field(at), [moved[column].to_numpy() - np.abs(noise)])
-            of_model = {**signature["model"], "name": who, "slug": slug(who), "model_id": f"pairbank/{who}"}
-            own = Scored.of(
-                type(made.dataset)(moved.cast(made.dataset.features.arrow_schema), info=made.dataset.info),
-                {**signature, "model": of_model},
+            noise = np.abs(np.random.default_rng([corpus, model]).normal(size=n_items))
+            other = {"name": f"model-{model}", "slug": f"model_{model}", "model_id": f"pairbank/model-{model}"}
+            file = edited(
+                whole,
+                folder / "table.parquet",
+                table_as=partial(of_another, who=f"model-{model}", noise=noise),
+                sign=partial(named, model=other),
             )
-            file = own.save(folder / "table.parquet")
-            path = folder / "store" / submission_path(own.signature, "lab", sha256_of_file(file))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            record = {"submitter": "lab", "sha256": sha256_of_file(file), "signature": own.signature, "date": ""}
-            path.with_suffix(".json").write_text(json.dumps(record))
-            files.append(file.replace(path))
+            files.append(put(folder / "store", submission(file, "lab")))
     parts = folder / "store" / "submissions"
     aside = parts.rename(folder / "aside")
     (folder / "store").rmdir()
@@ -68,14 +60,13 @@ def submissions(folder: Path, *, n_models: int, n_corpora: int, n_items: int) ->
     return store, files
 
 
-def asked() -> list[str]:
-    """Return three prompts that apply to English sentence pairs."""
-    from pairbank.scoring.prompts.registry import prompts
-
-    fit = [
-        p.id for p in prompts().values() if p.readout == "options" and p.applies_to(task="sentence_pair", language="en")
-    ]
-    return fit[:3]
+def of_another(table: pa.Table, *, who: str, noise: np.ndarray) -> pa.Table:
+    """Return a table as another model would have it, whose better sides are less likely."""
+    moved = {name: pc.subtract(table[name], noise) for name in ("direct_good", "direct_delta")}
+    moved["model"] = pa.array([who] * len(table))
+    for name, values in moved.items():
+        table = table.set_column(table.column_names.index(name), name, values)
+    return table
 
 
 def measured(command: list[str]) -> tuple[float, float]:

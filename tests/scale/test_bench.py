@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 import pairbank
+from command_line import printed_by
 from contenders import BARE, HFLM, MINICONS, OURS, PLANNING, TOKENISING, VLLM, bench
 from pairbank.scoring.models.causal import CausalScorer
 from tiny_models import ARCHITECTURES, saved_model
@@ -100,14 +100,9 @@ def test_the_command_prints_the_table_of_the_readme(tmp_path: Path) -> None:
     folder = saved_model(ARCHITECTURES["llama"], tmp_path / "llama")
     script = Path(__file__).with_name("bench.py")
     sizes = ["--pairs", "4", "--whole", "4", "--prompts", "2", "--repeats", "1"]
-    done = subprocess.run(
-        [sys.executable, str(script), "--model", str(folder), *sizes],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PAIRBANK_CACHE": str(tmp_path / "cache")},
-    )
-    table = done.stdout.strip().split("\n\n")[-1]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PAIRBANK_CACHE": str(tmp_path / "cache")}
+    printed = printed_by([sys.executable, script, "--model", folder, *sizes], env=environment)
+    table = printed.strip().split("\n\n")[-1]
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     header = [cell.strip() for cell in table.splitlines()[0].split("|")]
     assert any([cell.strip() for cell in line.split("|")] == header for line in readme.splitlines()), header

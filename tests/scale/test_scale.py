@@ -3,33 +3,25 @@
 The whole of it, a million rows in a minute and 1 GiB a step, is `python tests/scale/million.py`.
 """
 
-import importlib.util
+import runpy
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 FEW, MANY = 10_000, 50_000
 
 
-@pytest.fixture(scope="module")
-def million() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("million", Path(__file__).with_name("million.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+MILLION = runpy.run_path(str(Path(__file__).with_name("million.py")))
 
 
 @pytest.mark.ci
-def test_what_a_row_costs_leaves_room_for_a_million(million: ModuleType, tmp_path: Path) -> None:
+def test_what_a_row_costs_leaves_room_for_a_million(tmp_path: Path) -> None:
     result: dict[tuple[str, int], dict[str, float]] = {}
     for n_rows in (FEW, MANY):
         source, table = tmp_path / f"{n_rows}.csv", tmp_path / f"{n_rows}.parquet"
-        million.write_file(source, n_rows)
-        result["import", n_rows] = million.measured("import", source, table)
-        result["report", n_rows] = million.measured("report", table, tmp_path / "report")
+        MILLION["write_file"](source, n_rows)
+        result["import", n_rows] = MILLION["measured"]("import", source, table)
+        result["report", n_rows] = MILLION["measured"]("report", table, tmp_path / "report")
     for step in ("import", "report"):
         few, many = result[step, FEW], result[step, MANY]
         seconds_a_million = (many["cpu_seconds"] - few["cpu_seconds"]) / (MANY - FEW) * 1e6

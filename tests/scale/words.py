@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -53,8 +54,7 @@ def bare(model: Any, texts: list[str]) -> None:  # noqa: ANN401 - a causal score
 
 def cpu_seconds(run: Callable[[], object]) -> float:
     """Return the processor time of a call, with an empty store."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["PAIRBANK_CACHE"] = folder
+    with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, PAIRBANK_CACHE=folder):
         began = time.process_time()
         run()
         return time.process_time() - began

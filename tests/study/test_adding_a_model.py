@@ -4,15 +4,17 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from unittest import mock
 
 import pandas as pd
 import pytest
 
 import pairbank
+from bank_fixtures import bank_of
 from command_line import completed
 from pairbank.cards.bank.beside_tables import probes_in
 from pairbank.errors import BankError, StudyError
-from pairbank.scoring.models.fake import FakeScorer
+from pairbank.stats.report.report import Report
 from pairbank.stats.scored_table.model_features import ModelFeatures
 from tiny_models import ARCHITECTURES, saved_model
 
@@ -48,16 +50,16 @@ def lists(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def _run(study: str, models: str, out: Path, more: Sequence[str] = ()) -> None:
-    arguments = ["run", study, "--models", models, "--out", str(out), *more]
-    completed(arguments)
+    completed(["run", study, "--models", models, "--out", out, *more])
 
 
 @pytest.fixture(scope="module")
 def probed(lists: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("probed")
     (root / "probed.toml").write_text(PROBED, encoding="utf-8")
-    for name in ("two", "third"):
-        _run(str(root / "probed.toml"), lists[name], root / name)
+    with mock.patch.object(Report, "_save_figures"):  # they follow from the tables
+        for name in ("two", "third"):
+            _run(str(root / "probed.toml"), lists[name], root / name)
     return root
 
 
@@ -80,14 +82,9 @@ def test_probes_of_a_bank_survive_a_model_a_merge_and_a_copy_without_texts(
     for bank in (added, merged, stripped):
         pairbank.check_bank(bank)
         assert _f1(bank) == everything, bank
-    table = pd.read_csv(added / "reports" / "probed" / "neuro_models.csv").set_index("model")["f1"]
-    assert table.to_dict() == pytest.approx(everything)
-
-
-def test_a_report_of_a_bank_has_its_probes_and_the_declared_order(probed: Path, tmp_path: Path) -> None:
-    merged = pairbank.merge_banks(probed / "two", probed / "third", out=tmp_path / "merged")
-    arguments = ["report", str(merged), "--out", str(tmp_path / "report")]
-    completed(arguments)
+    f1 = pd.read_csv(added / "reports" / "probed" / "neuro_models.csv").set_index("model")["f1"]
+    assert f1.to_dict() == pytest.approx(everything)
+    completed(["report", merged, "--out", tmp_path / "report"])  # in the order that was declared
     table = pd.read_csv(tmp_path / "report" / "neuro_models.csv")
     assert list(table["model"]) == ["Tiny llama", "Tiny gpt2", "Tiny qwen2"]
     assert "from small to large" in (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
@@ -120,8 +117,7 @@ def _features(**other: object) -> ModelFeatures:
 
 def _bank(folder: Path, *names: str, **features: ModelFeatures) -> Path:
     items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in names]
-    return pairbank.write_bank(folder, scored=scored, features=features)
+    return bank_of(folder, items, *names, features=features)
 
 
 def _declared(bank: Path) -> dict[str, object]:
@@ -160,8 +156,7 @@ def test_a_run_that_contradicts_its_bank_is_refused_until_the_bank_says_otherwis
     other.write_text(Path(lists["two"]).read_text(encoding="utf-8").replace("0.002", "7"), encoding="utf-8")
     with pytest.raises(StudyError, match=r"size_billions is 0\.002 and 7"):
         _run(str(probed / "probed.toml"), str(other), bank)
-    arguments = ["bank", "--out", str(bank), "--models", str(other)]
-    completed(arguments)
+    completed(["bank", "--out", bank, "--models", other])
     assert _declared(bank) == {"Tiny gpt2": 7, "Tiny qwen2": 0.003}
     _run(str(probed / "probed.toml"), str(other), bank)
     assert _f1(bank) == _f1(probed / "two")

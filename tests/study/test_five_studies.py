@@ -20,7 +20,7 @@ STUDIES = {
     "introspection-2": ((), {"introspection", "agreement_summary"}),
     "ivanova-2024": (("starter:contexts",), {"choice_likert"}),
     "ewok-plausibility": (("starter:contexts",), {"choice_likert"}),
-    "grammaticality": ((), {"grammaticality", "people"}),
+    "grammaticality": (("scamp", "cola:in_domain_train", "li", "sling"), {"grammaticality", "people"}),
     "syntaxgym": (("syntaxgym-suites:cleft",), {"suites"}),
 }
 

@@ -131,12 +131,12 @@ def test_a_model_that_fails_does_not_stop_the_others_and_a_rerun_continues(
 @pytest.mark.ci
 def test_a_run_into_a_bank_with_other_models_reports_on_all_of_them(tmp_path: Path) -> None:
     bank, study = tmp_path / "bank", _written(tmp_path)
-    runs = [_run(study, "--model", f"fake:{name}", "--out", bank) for name in ("one", "two", "three")]
-    assert [done.exit_code for done in runs] == [0, 0, 0]
-    assert _models(bank, "mine") == {"one", "two", "three"}
+    runs = [_run(study, "--model", f"fake:{name}", "--out", bank) for name in ("one", "two")]
+    assert [done.exit_code for done in runs] == [0, 0]
+    assert _models(bank, "mine") == {"one", "two"}
     pairbank.check_bank(bank)
     [_, table] = runs[-1].output.split("Models and corpora (95% intervals)\n")
-    assert {line.split()[0] for line in table.splitlines()[:4]} == {"model", "one", "two", "three"}
+    assert {line.split()[0] for line in table.splitlines()[:3]} == {"model", "one", "two"}
     assert "Accuracy (95% intervals)" not in runs[-1].output  # of each group: in the report
 
 
@@ -176,9 +176,9 @@ def test_the_models_of_a_study_are_run_where_nobody_names_others(tmp_path: Path)
     table = pd.read_csv(tmp_path / "bank" / "reports" / "own" / "introspection_models.csv")
     assert table["declared"].all()
     assert set(table["family"]) == {"Fake"}
-    other = _run(path, "--model", "fake:x", "--out", tmp_path / "other")
-    assert other.exit_code == 0, other.output
-    assert _models(tmp_path / "other", "own") == {"x"}
+    other = _run(path, "--model", "fake:x", "--out", tmp_path / "other", "--dry-run").output
+    assert " x no " in " ".join(other.split())
+    assert "a!" not in other
 
 
 @pytest.mark.ci
@@ -201,7 +201,7 @@ def test_three_tokenizers_and_two_languages_stand_in_one_bank(folders: dict[str,
     methods = load_study("grammaticality").methods
     study = tmp_path / "mine.toml"
     study.write_text(
-        f"title = 'Mine'\nmethods = {[*methods]}\nanalyses = ['grammaticality', 'people']\nminimalness = 'edits'\n"
+        f"title = 'Mine'\nmethods = {[*methods]}\nminimalness = 'edits'\n"
         f"n_resamples = 20\nunigrams_from = ['{tmp_path / 'en.csv'}']\n"
         + "".join(f"[[corpora]]\nname = '{tmp_path / language}.csv'\n" for language in ("en", "zh")),
         encoding="utf-8",

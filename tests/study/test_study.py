@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import numpy as np
@@ -71,10 +71,7 @@ def test_shipped_studies_name_corpora_and_methods_that_exist() -> None:
         ),
         ("title = ", "not TOML"),
         (b"title = 'caf\xe9'", r"mine\.toml: cannot be read .*is not UTF-8.*; save it as UTF-8"),
-        (
-            "title = 'x'\nmethods = ['direct']\ncorpora = ['starter']",
-            r"corpora.0 is 'starter'; expected a table: \[\[",
-        ),
+        ("title = 'x'\nmethods = ['direct']\ncorpora = ['starter']", r"corpora.0 is 'starter'; expected a table: \[\["),
     ],
 )
 def test_a_mistake_in_a_study_is_explained(tmp_path: Path, text: str | bytes, message: str) -> None:
@@ -147,19 +144,10 @@ def test_unigrams_are_counted_over_the_corpora_that_the_study_names(tmp_path: Pa
     )
     folder, made = run_study(study, [FakeScorer()], tmp_path / "bank")
     assert "slor" in set(made.summary["method"])
-    signature = json.loads((folder / "manifest.json").read_text())
-    assert "better sentences of corpora" in set(_strings(signature))
+    assert '"better sentences of corpora"' in (folder / "manifest.json").read_text()
     folder, made = run_study(replace(study, unigrams_from=()), [FakeScorer()], tmp_path / "other")
     assert pd.read_parquet(folder / "scores" / "starter" / "fake.parquet")["slor_delta"].isna().all()
     assert any(note.startswith("Left out: starter by fake: no slor of") for note in made.notes)
-
-
-def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _strings(inner)
 
 
 @pytest.mark.ci

@@ -21,8 +21,7 @@ import pairbank
 from pairbank.cli import app
 from pairbank.study.declaration import load_study, study_names
 from study_runs import changes_of_earlier_rows, hashes
-from tiny_bidirectional_models import masked_model, saved, t5_model
-from tiny_models import ARCHITECTURES, saved_model
+from tiny_bidirectional_models import masked_model, saved, saved_as
 
 FIRST, ADDED = ("gpt2", "qwen2", "bert", "t5"), "llama"
 CORPORA = {
@@ -51,9 +50,8 @@ a rating or for Chinese ones, and the surprisal of a region needs a model that r
 def lists(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return a list of four models and one that cannot be loaded, and one of a fifth, smaller than the others."""
     root = tmp_path_factory.mktemp("five")
-    folders = {name: saved_model(ARCHITECTURES[name], root / f"tiny-{name}") for name in ("gpt2", "qwen2", ADDED)}
+    folders = {name: saved_as(name, root / f"tiny-{name}") for name in ("gpt2", "qwen2", "t5", ADDED)}
     folders["bert"] = saved(*masked_model("bert", n_positions=2_000), root / "tiny-bert")
-    folders["t5"] = saved(*t5_model(), root / "tiny-t5")
     folders["broken"] = root / "tiny-broken"
     folders["broken"].mkdir()
     (folders["broken"] / "config.json").write_text("{}", encoding="utf-8")

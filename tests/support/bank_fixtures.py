@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -15,7 +16,33 @@ if TYPE_CHECKING:
     from pairbank.scoring.scored import Scored
 
 Score: TypeAlias = "Callable[..., Scored]"
+OWN_PAIRS = """good,bad,human_good,human_bad
+The baker slices a warm loaf.,The loaf slices a warm baker.,6.5,1.5
+Nobody has ever seen it rain here.,Somebody has ever seen it rain here.,6.0,2.5
+The pilots land their small plane.,The pilots lands their small plane.,6.8,1.1
+She wondered which coat he bought.,She wondered which coat he bought it.,5.9,2.0
+"""
 PAUSES_SECONDS = {1.0, 2.0, 4.0, 8.0}
+
+
+def bank_of(folder: Path, items: Any, *names: str, methods: Sequence[str] = ("direct",), **more: Any) -> Path:  # noqa: ANN401
+    """Write a bank of items, scored by fake models of these names."""
+    import pairbank
+
+    scored = [pairbank.score(items, f"fake:{name}", methods=methods) for name in names]
+    return pairbank.write_bank(folder, scored=scored, **more)
+
+
+def rehashed(bank: Path, change: Callable[[dict[str, Any]], object] = lambda _: None) -> Path:
+    """Change the manifest of a bank and set every hash right, as a careless editor's script or an attacker would."""
+    from pairbank.cards.bank.layout import bank_files
+    from pairbank.files import sha256_of_file
+
+    manifest = json.loads((bank / "manifest.json").read_bytes())
+    manifest["files"] = {path: sha256_of_file(bank / path) for path in bank_files(bank)}
+    change(manifest)
+    (bank / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return bank
 
 
 @pytest.fixture
@@ -40,11 +67,10 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 @pytest.fixture
 def scored_by() -> Score:
     import pairbank
-    from pairbank.scoring.models.fake import FakeScorer
 
     def score(name: str, *, limit: int = 1, methods: tuple[str, ...] = ("direct", "meta_question_simple")) -> Scored:
         items = pairbank.load_corpus("starter", subset="plausibility", limit=limit)
-        return pairbank.score(items, FakeScorer(name=name), methods=methods)
+        return pairbank.score(items, f"fake:{name}", methods=methods)
 
     return score
 
@@ -52,11 +78,5 @@ def scored_by() -> Score:
 @pytest.fixture
 def own_pairs(tmp_path: Path) -> Path:
     path = tmp_path / "own.csv"
-    path.write_text(
-        "good,bad,human_good,human_bad\n"
-        "The baker slices a warm loaf.,The loaf slices a warm baker.,6.5,1.5\n"
-        "Nobody has ever seen it rain here.,Somebody has ever seen it rain here.,6.0,2.5\n"
-        "The pilots land their small plane.,The pilots lands their small plane.,6.8,1.1\n"
-        "She wondered which coat he bought.,She wondered which coat he bought it.,5.9,2.0\n"
-    )
+    path.write_text(OWN_PAIRS)
     return path

@@ -1,7 +1,9 @@
-"""The command line, called in this process."""
+"""The command line, called in this process; and programs in a process of their own."""
 
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from typer.testing import CliRunner, Result
 
@@ -17,3 +19,10 @@ def completed(words: Sequence[str | Path]) -> Result:
 
 def run(*words: str | Path) -> str:
     return completed(words).output
+
+
+def printed_by(command: Sequence[str | Path], **options: Any) -> str:  # noqa: ANN401 - as `subprocess.run` takes them
+    """Return what a program that must not fail wrote to its output."""
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return str(done.stdout)

@@ -21,9 +21,8 @@ def hand_in(jobs: Path) -> None:
         if "table" in job:
             pairbank.submit(job["table"], job["repo"], submitter=job["group"])
         else:
-            propose(
-                job["repo"], {path: Path(file).read_bytes() for path, file in job["files"].items()}, title=job["group"]
-            )
+            files = {path: Path(file).read_bytes() if file else None for path, file in job["files"].items()}
+            propose(job["repo"], files, title=job["group"])
 
 
 if __name__ == "__main__":

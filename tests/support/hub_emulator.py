@@ -192,12 +192,8 @@ class FakeHub:
                 if folder in entries:
                     continue
                 held = sorted((p, b.oid) for p, b in below.items() if p.startswith(f"{folder}/"))
-                entries[folder] = {
-                    "type": "directory",
-                    "oid": git_oid(json.dumps(held).encode(), "tree"),
-                    "size": 0,
-                    "path": folder,
-                }
+                oid = git_oid(json.dumps(held).encode(), "tree")
+                entries[folder] = {"type": "directory", "oid": oid, "size": 0, "path": folder}
         listed = [entries[path] for path in sorted(entries)]
         start = int(request.query.get("cursor", ["0"])[0])
         headers = {}
@@ -279,12 +275,7 @@ class FakeHub:
         return 200, kinds, {}
 
     def tag(self, request: Request, at: Mapping[str, str]) -> Answer:
-        """Tag a revision (POST), or remove a tag (DELETE, where the path names the tag)."""
         repo = self.open(request, at, write=True)
-        if request.method == "DELETE":
-            if repo.refs.pop(f"refs/tags/{at['revision']}", None) is None:
-                raise HubError(404, "Tag not found", "RevisionNotFound")
-            return 200, {}, {}
         name = f"refs/tags/{request.json['tag']}"
         if name in repo.refs:
             raise HubError(409, f"Tag reference exists already: {name}")
@@ -349,11 +340,9 @@ class FakeHub:
         for asked in request.json["objects"]:
             entry: dict[str, Any] = {"oid": asked["oid"], "size": asked["size"]}
             if asked["oid"] not in self.lfs:
-                href = {
-                    name: {"href": f"{self.url}/_lfs/{part}", "header": {}}
-                    for name, part in (("upload", asked["oid"]), ("verify", "verify"))
-                }
-                entry |= {"authenticated": True, "actions": href}
+                parts = {"upload": asked["oid"], "verify": "verify"}
+                actions = {name: {"href": f"{self.url}/_lfs/{part}", "header": {}} for name, part in parts.items()}
+                entry |= {"authenticated": True, "actions": actions}
             objects.append(entry)
         return 200, {"transfer": "basic", "objects": objects}, {"Content-Type": "application/vnd.git-lfs+json"}
 
@@ -407,7 +396,7 @@ _ROUTES: tuple[tuple[str, str | None, Callable[[FakeHub, Request, Mapping[str, s
     (rf"{_REPO}/preupload/{_REV}", "POST", FakeHub.preupload),
     (rf"{_REPO}/commit/{_REV}", "POST", FakeHub.commit),
     (rf"{_REPO}/refs", "GET", FakeHub.refs),
-    (rf"{_REPO}/tag/{_REV}", None, FakeHub.tag),
+    (rf"{_REPO}/tag/{_REV}", "POST", FakeHub.tag),
     (rf"{_REPO}/discussions", "GET", FakeHub.discussions),
     (rf"{_REPO}/discussions/(?P<number>\d+)", "GET", FakeHub.discussion),
     (rf"{_REPO}/discussions/(?P<number>\d+)/(?P<action>comment|merge|status)", "POST", FakeHub.act),
@@ -460,34 +449,26 @@ def redirected(hub: FakeHub, home: Path, *, token: str | None = TOKEN) -> Iterat
 
     with ExitStack() as stack:
         page = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        for module, values in (
-            (
-                constants,
-                {
-                    "ENDPOINT": hub.url,
-                    "HUGGINGFACE_CO_URL_TEMPLATE": page,
-                    "HF_HUB_DISABLE_XET": True,
-                    "HF_HUB_CACHE": str(home / "hub"),
-                    "HF_TOKEN_PATH": str(home / "token"),
-                    "HF_HUB_DISABLE_TELEMETRY": True,
-                    "HF_HUB_OFFLINE": False,
-                },
-            ),
-            (
-                datasets.config,
-                {
-                    "HF_ENDPOINT": hub.url,
-                    "HUB_DATASETS_URL": f"{hub.url}/datasets/{{repo_id}}/resolve/{{revision}}/{{path}}",
-                    "HF_DATASETS_CACHE": home / "datasets",
-                    "DOWNLOADED_DATASETS_PATH": home / "datasets/downloads",
-                    "HF_UPDATE_DOWNLOAD_COUNTS": False,
-                    "USE_PARQUET_EXPORT": False,
-                    "HF_HUB_OFFLINE": False,
-                },
-            ),
-        ):
-            for name, value in values.items():
-                stack.enter_context(patch.object(module, name, value))
+        of_hub: dict[str, Any] = {
+            "ENDPOINT": hub.url,
+            "HUGGINGFACE_CO_URL_TEMPLATE": page,
+            "HF_HUB_DISABLE_XET": True,
+            "HF_HUB_CACHE": str(home / "hub"),
+            "HF_TOKEN_PATH": str(home / "token"),
+            "HF_HUB_DISABLE_TELEMETRY": True,
+            "HF_HUB_OFFLINE": False,
+        }
+        of_datasets: dict[str, Any] = {
+            "HF_ENDPOINT": hub.url,
+            "HUB_DATASETS_URL": f"{hub.url}/datasets/{{repo_id}}/resolve/{{revision}}/{{path}}",
+            "HF_DATASETS_CACHE": home / "datasets",
+            "DOWNLOADED_DATASETS_PATH": home / "datasets/downloads",
+            "HF_UPDATE_DOWNLOAD_COUNTS": False,
+            "USE_PARQUET_EXPORT": False,
+            "HF_HUB_OFFLINE": False,
+        }
+        stack.enter_context(patch.multiple(constants, **of_hub))
+        stack.enter_context(patch.multiple(datasets.config, **of_datasets))
         stack.enter_context(patch.dict(os.environ, {"HF_TOKEN": token} if token else {}))
         if token is None:
             os.environ.pop("HF_TOKEN", None)

@@ -15,7 +15,6 @@ import pandas as pd
 
 import pairbank
 from pairbank.cards.bank.layout import bank_files
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.scored_table.model_features import ModelFeatures
 from single_sentences import labelled, rated
 
@@ -51,7 +50,7 @@ def release_bank(folder: Path) -> Path:
     sentences = [labelled(9), rated(15, language="de")]
     items = [(corpus, PAIRS) for corpus in pairs] + [(corpus, SENTENCES) for corpus in sentences]
     tables = [
-        pairbank.score(corpus, FakeScorer(name=name), methods=methods, per_token=corpus is pairs[0])
+        pairbank.score(corpus, f"fake:{name}", methods=methods, per_token=corpus is pairs[0])
         for corpus, methods in items
         for name in MODELS
     ]

@@ -35,6 +35,13 @@ class QuickScorer(FakeScorer):
         return -10 * int.from_bytes(digest[:8]) / 2**64
 
 
+class LikesOne(QuickScorer):
+    """Answers "1" whatever it stands for."""
+
+    def _logprob(self, ids: Sequence[int]) -> float:
+        return super()._logprob(ids) / 100 - 5 * (ids[-1] == ord("2"))
+
+
 def hard_items() -> datasets.Dataset:
     """Return 60 plain pairs, most with human judgments, then one item for each hostile text."""
     items = [

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import shutil
-import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from command_line import printed_by
 from pairbank.cards.site.site import SiteServer
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ def run_in_node(script: str, value: Any = None, *, app: Path, site: Path | None 
         console.log(JSON.stringify(await (async () => {{ {script} }})()));
     """
     command = [str(NODE), "--input-type=module", "--eval", code]
-    done = subprocess.run(command, input=json.dumps(value), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(printed_by(command, input=json.dumps(value)))
 
 
 @contextlib.contextmanager
@@ -84,15 +82,6 @@ class Shown:
         self.page.evaluate("document.querySelector('.pb-panel').dataset.old = 1")
         act()
         self.page.wait_for_selector(".pb-panel:not([data-old])")
-
-    def run(self, script: str, value: Any = None) -> Any:  # noqa: ANN401 - JSON is any
-        """Return what a function of the page gives; `open_bank()` and the page's modules are at hand."""
-        names = [*MODULES, "main"]
-        head = f"""async (value) => {{
-          const [{", ".join(names)}] = await Promise.all({json.dumps(names)}.map((name) => import(`./${{name}}.js`)));
-          const open_bank = async () => {BANK};
-        """
-        return self.page.evaluate(f"{head}{script}}}", value)
 
 
 @contextlib.contextmanager

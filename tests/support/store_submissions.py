@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from huggingface_hub import CommitOperationAdd, HfApi
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
 import pairbank
 from pairbank.files import sha256_of_file
@@ -40,6 +40,11 @@ def edited(
     return out
 
 
+def named(signature: dict[str, Any], *, model: Mapping[str, str]) -> None:
+    """Let a signature be of another model."""
+    signature["model"].update(model)
+
+
 def submission(file: Path, who: str, **record: Any) -> dict[str, bytes]:  # noqa: ANN401 - JSON is any
     signature, digest = pairbank.read_scored(file).signature, sha256_of_file(file)
     corpus, model = signature["corpus"], signature["model"]
@@ -56,8 +61,11 @@ def put(store: Path, files: Mapping[str, bytes]) -> Path:
     return store / next(iter(files))
 
 
-def propose(repo_id: str, files: Mapping[str, bytes], *, title: str = "Add scores") -> None:
-    operations = [CommitOperationAdd(path, data) for path, data in files.items()]
+def propose(repo_id: str, files: Mapping[str, bytes | None], *, title: str = "Add scores") -> None:
+    """Open a pull request that adds, changes or (None) removes files."""
+    operations = [
+        CommitOperationDelete(path) if data is None else CommitOperationAdd(path, data) for path, data in files.items()
+    ]
     HfApi().create_commit(repo_id, operations, commit_message=title, repo_type="dataset", create_pr=True)
 
 

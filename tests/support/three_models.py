@@ -1,15 +1,15 @@
 """A bank of three models on two corpora: one of English pairs with ratings, one of other languages without."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import datasets
+import pandas as pd
 import pytest
 
 import pairbank
 from made_items import made_item
 from pairbank.builders.dataset import features
-from pairbank.scoring.models.fake import FakeScorer
 
 METHODS = ("direct", "meta_question_simple")
 MODELS = ("fake-1", "fake-2", "pythia-70m")
@@ -32,10 +32,21 @@ def rated_items() -> datasets.Dataset:
     return datasets.Dataset.from_list([item.row() for item in items], features=features())
 
 
+def ratings_of(items: datasets.Dataset, *, raters: Sequence[str] = ("A9XQ", "B2", "C7")) -> pd.DataFrame:
+    """Return ratings of both sides of items by workers with identifiers."""
+    rows = [
+        (item, side, who, float(6 - number - (side == "bad") * 2 + place % 2), "likert7")
+        for place, item in enumerate(items["item_id"])
+        for side in ("good", "bad")
+        for number, who in enumerate(raters)
+    ]
+    return pd.DataFrame(rows, columns=["item_id", "side", "rater", "value", "scale"])
+
+
 @pytest.fixture(scope="session")
 def three_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpora = (rated_items(), pairbank.load_corpus("starter", subset="concepts", limit=1))
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=METHODS) for items in corpora for name in MODELS]
+    scored = [pairbank.score(items, f"fake:{name}", methods=METHODS) for items in corpora for name in MODELS]
     return pairbank.write_bank(
         tmp_path_factory.mktemp("three") / "bank",
         scored=scored,

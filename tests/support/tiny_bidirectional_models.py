@@ -30,6 +30,7 @@ from transformers import (
 )
 
 from pairbank.scoring.api.requests import Request
+from tiny_models import ARCHITECTURES, saved_model
 
 TRAINING_TEXT = [
     "The keys to the cabinet are on the table. The keys is lost.",
@@ -134,6 +135,13 @@ def saved(model: Any, tokenizer: Any, folder: Path) -> Path:  # noqa: ANN401
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def saved_as(kind: str, folder: Path) -> Path:
+    """Save a tiny BERT or T5, or a causal model of `ARCHITECTURES`."""
+    if kind in ARCHITECTURES:
+        return saved_model(ARCHITECTURES[kind], folder)
+    return saved(*(masked_model("bert") if kind == "bert" else t5_model()), folder)
 
 
 def byte_bpe() -> dict[str, Any]:

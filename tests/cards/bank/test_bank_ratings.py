@@ -7,34 +7,21 @@ import datasets
 import pandas as pd
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 import pairbank
-from bank_fixtures import Score
+from bank_fixtures import Score, rehashed
+from command_line import run
 from pairbank.cards.bank.tables import read_table, write_table
 from pairbank.cards.check import check_bank, check_publishable
 from pairbank.cards.merge import merge_banks
 from pairbank.cards.write import strip_texts
-from pairbank.cli import app
 from pairbank.errors import BankError
-from pairbank.files import sha256_of_file
-from pairbank.scoring.models.fake import FakeScorer
-
-
-def rated(item_ids: list[str], *, raters: tuple[str, ...] = ("A9XQ", "B2", "C7")) -> pd.DataFrame:
-    """Ratings of both sides of some items by workers with identifiers."""
-    rows = [
-        (item, side, who, float(6 - number - (side == "bad") * 2 + place % 2), "likert7")
-        for place, item in enumerate(item_ids)
-        for side in ("good", "bad")
-        for number, who in enumerate(raters)
-    ]
-    return pd.DataFrame(rows, columns=["item_id", "side", "rater", "value", "scale"])
+from three_models import ratings_of
 
 
 def of_starter(limit: int = 8) -> pd.DataFrame:
     items = pairbank.load_corpus("starter", subset="plausibility", limit=limit)
-    return rated(list(items["item_id"][:]))
+    return ratings_of(items)
 
 
 def test_load_dataset_gives_the_ratings_back_and_no_identifier(tmp_path: Path, scored_by: Score) -> None:
@@ -82,8 +69,8 @@ def test_ratings_of_other_items_and_cells_that_are_none_are_refused(tmp_path: Pa
 
 def test_ratings_leave_with_the_texts_and_are_not_published_without_them(tmp_path: Path, own_pairs: Path) -> None:
     items = pairbank.load_corpus(own_pairs)
-    scored = pairbank.score(items, FakeScorer(name="one"), methods=["direct"])
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored], ratings=[rated(list(items["item_id"][:]))])
+    scored = pairbank.score(items, "fake:one", methods=["direct"])
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored], ratings=[ratings_of(items)])
     with pytest.raises(BankError, match="texts that may not be published"):
         check_publishable(bank)
     public = strip_texts(bank, tmp_path / "public")
@@ -116,35 +103,22 @@ def test_an_edited_rating_is_found_even_where_its_hash_was_edited_too(tmp_path: 
     table = read_table(path)
     edited = table.to_pandas().assign(value=lambda frame: frame["value"].where(frame.index > 0, 1.0))
     write_table(path, datasets.Dataset.from_pandas(edited, features=table.features, preserve_index=False))
-    manifest = json.loads((bank / "manifest.json").read_text())
-    manifest["files"]["ratings/starter.parquet"] = sha256_of_file(path)
-    (bank / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(BankError, match=r"ratings/starter\.parquet: alpha is"):
-        check_bank(bank)
-    manifest["ratings"]["starter"] = {"n_ratings": "many"}
-    (bank / "manifest.json").write_text(json.dumps(manifest))
+        check_bank(rehashed(bank))
     with pytest.raises(BankError, match=r"ratings\.starter\.n_ratings is 'many'"):
-        check_bank(bank)
+        check_bank(rehashed(bank, lambda manifest: manifest["ratings"].update(starter={"n_ratings": "many"})))
 
 
 @pytest.mark.ci
 def test_a_report_reads_the_ratings_of_the_bank_that_its_files_stand_in(tmp_path: Path, own_pairs: Path) -> None:
     items = pairbank.load_corpus(own_pairs)
-    scored = pairbank.score(items, FakeScorer(name="one"), methods=["direct"])
+    scored = pairbank.score(items, "fake:one", methods=["direct"])
     scored.save(tmp_path / "scored.parquet")
-    rated(list(items["item_id"][:])).to_parquet(tmp_path / "who.parquet")
-    run = CliRunner().invoke
-    made = run(
-        app, ["bank", f"{tmp_path}/scored.parquet", "--out", f"{tmp_path}/b", "--ratings", f"{tmp_path}/who.parquet"]
-    )
-    assert made.exit_code == 0, made.output
-    result = run(
-        app, ["report", f"{tmp_path}/b/scores/own/one.parquet", "--analysis", "raters", "--out", f"{tmp_path}/r"]
-    )
-    assert result.exit_code == 0, result.output
+    ratings_of(items).to_parquet(tmp_path / "who.parquet")
+    run("bank", tmp_path / "scored.parquet", "--out", tmp_path / "b", "--ratings", tmp_path / "who.parquet")
+    run("report", tmp_path / "b/scores/own/one.parquet", "--analysis", "raters", "--out", tmp_path / "r")
     page = (tmp_path / "r" / "report.md").read_text(encoding="utf-8")
     assert "Is a model as good as one more person?" in page
     assert "could not be computed" not in page
-    outside = run(app, ["report", f"{tmp_path}/scored.parquet", "--analysis", "raters", "--out", f"{tmp_path}/o"])
-    assert outside.exit_code == 0, outside.output
+    run("report", tmp_path / "scored.parquet", "--analysis", "raters", "--out", tmp_path / "o")
     assert "are in no bank that has them" in (tmp_path / "o" / "report.md").read_text(encoding="utf-8")

@@ -14,7 +14,6 @@ from pairbank.cards.bank.redistribution import refuse_quoted_texts
 from pairbank.cards.bank.tables import read_table
 from pairbank.cards.bank.writing import items_of_scored
 from pairbank.errors import BankError
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 
 TEXT = "The zeppelin"
@@ -33,7 +32,7 @@ def scored(tmp_path: Path) -> Scored:
         writer = csv.DictWriter(out, row)
         writer.writeheader()
         writer.writerows([row, row | {"TemplateID": 3}])
-    return pairbank.score(pairbank.load_corpus("ewok", data_dir=folder), FakeScorer(name="fake-1"))
+    return pairbank.score(pairbank.load_corpus("ewok", data_dir=folder), "fake:fake-1")
 
 
 def holds_text(root: Path) -> list[str]:
@@ -76,7 +75,7 @@ def test_a_bank_without_texts_stays_without_them_when_it_grows(scored: Scored, t
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored], texts="redistributable")
     assert holds_text(bank) == []
     items = scored.dataset.remove_columns([c for c in scored.dataset.column_names if c.startswith("direct_")])
-    second = pairbank.score(items, FakeScorer(name="fake-2"))
+    second = pairbank.score(items, "fake:fake-2")
     pairbank.write_bank(bank, corpora=[items], scored=[second])
     assert holds_text(bank) == []
     both = pairbank.write_bank(tmp_path / "both", scored=[scored, second], texts="redistributable")
@@ -88,7 +87,7 @@ def test_a_column_of_ones_own_that_is_named_like_a_score_stays_with_the_items_an
 ) -> None:
     rows = [f"Kim saw {noun}.,Kim seen {noun}.,{noun},{number}" for number, noun in enumerate(("it", "her", "them"))]
     (tmp_path / "own.csv").write_text("\n".join(["good,bad,direct_object,direct_rank", *rows]))
-    table = pairbank.score(pairbank.load_corpus(tmp_path / "own.csv"), FakeScorer(name="fake-1"))
+    table = pairbank.score(pairbank.load_corpus(tmp_path / "own.csv"), "fake:fake-1")
     assert {"direct_object", "direct_rank", "direct_good"} <= set(table.dataset.column_names)
     bank = pairbank.write_bank(tmp_path / "bank", scored=[table])
     assert pairbank.check_bank(bank)

@@ -7,18 +7,17 @@ import pandas as pd
 import pytest
 
 import pairbank
+from bank_fixtures import bank_of
 from pairbank.cards.bank.layout import MANIFEST, SUMMARY, read_manifest
 from pairbank.cards.bank.tables import read_summary, summary_of, write_summary
 from pairbank.cards.write import remove_model, strip_texts
 from pairbank.errors import BankError
 from pairbank.files import read_json, write_json
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.version import STATISTICS_VERSION
 
 
 def test_results_of_an_earlier_version_of_the_statistics_are_not_kept(tmp_path: Path) -> None:
-    scored = pairbank.score(pairbank.load_corpus("starter", limit=2), FakeScorer(), methods=["direct"])
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    bank = bank_of(tmp_path / "bank", pairbank.load_corpus("starter", limit=2), "fake")
     manifest, computed = read_manifest(bank), read_summary(bank)
     assert computed is not None
     assert manifest["statistics"] == STATISTICS_VERSION
@@ -35,7 +34,7 @@ def test_results_of_an_earlier_version_of_the_statistics_are_not_kept(tmp_path: 
 
 def test_a_bank_of_newer_statistics_is_read_and_not_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     items = pairbank.load_corpus("starter", limit=2)
-    first, second = (pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in "ab")
+    first, second = (pairbank.score(items, f"fake:{name}", methods=["direct"]) for name in "ab")
     bank = pairbank.write_bank(tmp_path / "bank", scored=[first])
     newer = {"statistics": STATISTICS_VERSION + 1, "pairbank": "7.2.0"}
     write_json(bank / MANIFEST, read_json(bank / MANIFEST) | newer)

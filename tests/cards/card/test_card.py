@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import pairbank
-from bank_fixtures import Score
+from bank_fixtures import Score, bank_of, rehashed
 from pairbank.builders.corpora.registry import CORPORA
 from pairbank.builders.dataset import MANIFEST
 from pairbank.builders.sources.source import bibtex
@@ -32,8 +32,13 @@ from pairbank.stats.report.summary import summarise
 @pytest.fixture
 def bank(tmp_path: Path, own_pairs: Path) -> Path:
     items = pairbank.load_corpus(own_pairs, language="pt-BR")
-    scored = pairbank.score(items, FakeScorer(name="fake-1"), methods=("direct", "acceptability_judgment_i"))
-    return pairbank.write_bank(tmp_path / "bank", scored=[scored], command="pairbank score own.csv")
+    return bank_of(
+        tmp_path / "bank",
+        items,
+        "fake-1",
+        methods=("direct", "acceptability_judgment_i"),
+        command="pairbank score own.csv",
+    )
 
 
 def page_of(bank: Path) -> str:
@@ -125,7 +130,7 @@ def test_figures_of_reports_stand_on_the_card_by_relative_path(bank: Path) -> No
 
 
 def test_a_caption_is_on_the_card_as_its_figure_has_it(tmp_path: Path, own_pairs: Path) -> None:
-    scored = pairbank.score(pairbank.load_corpus(own_pairs), FakeScorer(name="<i>&amp;*fake*"), methods=("direct",))
+    scored = pairbank.score(pairbank.load_corpus(own_pairs), "fake:<i>&amp;*fake*", methods=("direct",))
     made = pairbank.report([scored])
     figures = [replace(figure, caption="Log P of <i>&amp;*fake*, n = 4") for figure in made.figures]
     assert figures
@@ -149,7 +154,7 @@ def test_every_corpus_has_a_citation_that_reads_as_bibtex() -> None:
             assert re.search(r"\b(year|date)\s*=", entry), (corpus.name, key)
 
 
-def bank_of(methods: Mapping[str, Mapping[str, Any]], **model: str) -> dict[str, Any]:
+def manifest_with(methods: Mapping[str, Mapping[str, Any]], **model: str) -> dict[str, Any]:
     """Return the manifest of a bank whose one table has these methods."""
     return {"corpora": {}, "scores": {"own": {"fake_1": {"model": model, "methods": methods}}}}
 
@@ -158,26 +163,26 @@ def bank_of(methods: Mapping[str, Mapping[str, Any]], **model: str) -> dict[str,
 def test_every_methods_works_are_on_the_card(name: str) -> None:
     definition = method_named(name).definition
     assert definition["cites"], "a method that ships has a paper"
-    shown = bibtex_of(bank_of({name: definition}))
+    shown = bibtex_of(manifest_with({name: definition}))
     assert [key for text in shown for key in entries(text)] == ["pairbank", *sorted(definition["cites"])]
     assert shown[1:] == [bibtex(key) for key in sorted(definition["cites"])]
 
 
 @pytest.mark.parametrize("name", ["slor", "direct", "meta_question_simple@2shot", "social24_choice"])
 def test_a_table_that_does_not_say_what_to_cite_is_looked_up_by_its_methods_names(name: str) -> None:
-    shown = bibtex_of(bank_of({name: {"paper": "Somebody 1999"}}))
+    shown = bibtex_of(manifest_with({name: {"paper": "Somebody 1999"}}))
     assert [key for text in shown for key in entries(text)] == ["pairbank", *sorted(cites_of(name))]
     assert cites_of(name)
 
 
 def test_a_method_of_ones_own_and_a_work_of_a_newer_version_cite_nothing_unknown() -> None:
-    assert len(bibtex_of(bank_of({"mine": {"paper": "none"}}))) == 1
-    assert len(bibtex_of(bank_of({"mine": {"cites": ["nobody2099"]}}))) == 1
+    assert len(bibtex_of(manifest_with({"mine": {"paper": "none"}}))) == 1
+    assert len(bibtex_of(manifest_with({"mine": {"cites": ["nobody2099"]}}))) == 1
 
 
 @pytest.mark.parametrize("pll", ["original", "within_word_l2r"])
 def test_every_way_of_scoring_with_a_masked_model_is_cited(pll: str) -> None:
-    [_, work] = bibtex_of(bank_of({"mine": {"cites": []}}, pll=pll))
+    [_, work] = bibtex_of(manifest_with({"mine": {"cites": []}}, pll=pll))
     assert work == bibtex(PLL_CITES[pll])
 
 
@@ -216,17 +221,12 @@ def test_a_bank_without_scores_has_a_card_too(tmp_path: Path) -> None:
 
 
 def test_a_bank_whose_tables_do_not_fit_together_is_not_whole(tmp_path: Path, scored_by: Score) -> None:
-    from pairbank.files import sha256_of_file, write_json
-
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1"), scored_by("fake-2")])
     table = scored_by("fake-2")
     path = bank / "scores/starter/fake_2.parquet"
     Scored.of(table.dataset.remove_columns("direct_flags"), table.signature).save(path)
-    manifest = read_manifest(bank)
-    manifest["files"]["scores/starter/fake_2.parquet"] = sha256_of_file(path)
-    write_json(bank / "manifest.json", manifest)
     with pytest.raises(BankError, match=r"fake_2.parquet: column\(s\) direct_flags differ from scores/starter/fake_1"):
-        pairbank.check_bank(bank)
+        pairbank.check_bank(rehashed(bank))
     (bank / "data/starter/more.parquet").write_bytes(b"x")
     with pytest.raises(BankError, match=r"data/starter/more.parquet: not in the manifest"):
         pairbank.check_bank(bank)
@@ -252,8 +252,7 @@ def test_the_card_says_which_upstream_files_were_not_the_pinned_ones(tmp_path: P
     assert "not as published there" not in card.read_text()
     files = items.info.download_checksums[MANIFEST]["files"]
     files |= {f"part-{k}|.zip": {"sha256": "0" * 64, "verified": False} for k in range(12)}
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("a-1", "b-2", "c-3")]
-    bank = pairbank.write_bank(tmp_path / "altered", scored=scored)
+    bank = bank_of(tmp_path / "altered", items, "a-1", "b-2", "c-3")
     page = (bank / "README.md").read_text()
     assert "(**not as published there**: `part-0|.zip`, `part-10|.zip`" in page
     assert " and 4 more differed from the pinned file, or none is pinned); licence:" in page

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import pairbank
+from bank_fixtures import bank_of
 from in_r import in_r
 from pairbank.builders.schema.unseen import UNSEEN_FLAGS
 from pairbank.cards.bank.layout import read_manifest
@@ -30,7 +31,6 @@ from pairbank.errors import BankError
 from pairbank.files import write_json
 from pairbank.markdown import parsed_tables
 from pairbank.scoring.api.layout import ScoreColumns
-from pairbank.scoring.models.fake import FakeScorer
 from three_models import rated_items
 
 CREATORS = {"found", "crowdsourced", "expert-generated", "machine-generated", "no-annotation", "other"}
@@ -74,8 +74,7 @@ def test_every_ending_of_a_methods_column_has_a_meaning() -> None:
 
 def test_a_column_that_nobody_described_is_listed_as_such(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text("good,bad,my_code\nA b.,B a.,7\nC d.,D c.,8\n")
-    scored = pairbank.score(pairbank.load_corpus(tmp_path / "own.csv"), FakeScorer(), methods=["direct"])
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    bank = bank_of(tmp_path / "bank", pairbank.load_corpus(tmp_path / "own.csv"), "fake")
     manifest = read_manifest(bank)
     [entry] = [one for one in dictionary(manifest, contents_of(bank, manifest)) if one.column == "my_code"]
     assert entry.meaning
@@ -132,7 +131,7 @@ def test_the_head_has_values_of_the_hubs_lists_only(three_models: Path, tmp_path
 
 def test_versions_are_states_of_the_data_and_writing_the_same_again_makes_none(tmp_path: Path) -> None:
     items = rated_items()
-    first, second = (pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("a", "b"))
+    first, second = (pairbank.score(items, f"fake:{name}", methods=["direct"]) for name in ("a", "b"))
     bank = pairbank.write_bank(tmp_path / "bank", scored=[first])
     pairbank.write_bank(bank, scored=[second])
     before = (bank / "manifest.json").read_bytes()
@@ -231,8 +230,7 @@ def test_the_lines_of_r_give_the_rows_of_the_table(three_models: Path) -> None:
 def test_languages_are_those_of_the_rows_that_are_here(tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", limit=1)
     english = items.filter(lambda language: language == "en", input_columns="language")
-    scored = pairbank.score(english, FakeScorer(name="a"), methods=["direct"])
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    bank = bank_of(tmp_path / "bank", english, "a")
     page = page_of(bank)
     assert len(read_manifest(bank)["corpora"]["starter"]["languages"]) == 18
     assert "language:\n- en\nlicense" in page
@@ -242,9 +240,7 @@ def test_languages_are_those_of_the_rows_that_are_here(tmp_path: Path) -> None:
 
 def test_texts_that_may_not_be_passed_on_are_said_to_be_here_and_how_to_leave_them_out(tmp_path: Path) -> None:
     items = rated_items()
-    bank = pairbank.write_bank(
-        tmp_path / "bank", scored=[pairbank.score(items, FakeScorer(name="a"), methods=["direct"])]
-    )
+    bank = bank_of(tmp_path / "bank", items, "a")
     page = page_of(bank)
     assert "| here, not to be redistributed |" in page
     assert "pairbank strip THIS_BANK --out PUBLIC" in page
@@ -267,18 +263,6 @@ def test_the_columns_of_the_results_and_the_order_of_answers_are_explained(three
         for one in part["field"]
     }
     assert fields == SUMMARY
-
-
-def test_good_and_bad_of_a_prompt_are_what_the_card_says() -> None:
-    items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
-    scored = pairbank.score(items, FakeScorer(name="a"), methods=["meta_question_simple", "acceptability_judgment_i"])
-    for row in scored.dataset.to_list():
-        first = row["meta_question_simple_logprobs"]
-        assert row["meta_question_simple_good"] == pytest.approx((first[0] + first[3]) / 2, abs=1e-5)
-        asked = row["acceptability_judgment_i_logprobs"]
-        assert row["acceptability_judgment_i_bad"] == pytest.approx(
-            (asked[4] - asked[5] + asked[7] - asked[6]) / 2, abs=1e-5
-        )
 
 
 def test_every_flag_that_scoring_or_the_schema_can_set_has_a_meaning() -> None:

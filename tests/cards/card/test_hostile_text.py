@@ -15,7 +15,6 @@ from markdown_it import MarkdownIt
 import pairbank
 from pairbank.cards.bank.layout import config_name
 from pairbank.markdown import code, fenced, inline, parsed_tables, shown, table, unescaped
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.scoring.scored import Scored
 
 HOSTILE = [
@@ -155,15 +154,3 @@ def test_two_corpora_whose_names_look_alike_get_configs_of_their_own() -> None:
     configs = [config_name(name) for name in names]
     assert len(set(configs)) == len(names)
     assert all(len(name.encode()) <= 120 for name in configs)
-
-
-def test_two_models_that_would_share_a_split_are_refused(tmp_path: Path) -> None:
-    from pairbank.errors import BankError
-
-    items = pairbank.load_corpus("starter", subset="plausibility", limit=1)
-    table = pairbank.score(items, FakeScorer(name="tiny"))
-    signature = json.loads(json.dumps(table.signature))
-    signature["model"]["model_id"] = "other/tiny"
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[table])
-    with pytest.raises(BankError, match="pairbank/tiny and other/tiny would both be the split 'tiny'"):
-        pairbank.write_bank(bank, scored=[Scored.of(table.dataset, signature)])

@@ -7,6 +7,7 @@ import math
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import datasets
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pairbank
+from bank_fixtures import bank_of, rehashed
 from made_items import made_item
 from pairbank.builders.dataset import features
 from pairbank.cards import check
@@ -134,8 +136,7 @@ def test_methods_stand_in_the_order_of_the_table_not_of_the_manifest(hard_site: 
 
 def test_a_table_of_some_of_the_items_says_where_they_stand(tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="plausibility")
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("whole", "some")]
-    bank = pairbank.write_bank(tmp_path / "bank", scored=scored)
+    bank = bank_of(tmp_path / "bank", items, "whole", "some")
     path = bank / "scores/starter/some.parquet"
     some = pq.read_table(path).take([5, 2])
     pq.write_table(some, path)
@@ -219,15 +220,12 @@ def test_a_site_that_cannot_be_written_leaves_the_old_one(hard_bank: Path, tmp_p
     with pytest.raises(BankError, match="not a bank"):
         pairbank.write_site(tmp_path, out)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pairbank.cards.site.site.write_reports", _full_disk)
+        full = mock.Mock(side_effect=OSError(28, "No space left on device"))
+        patch.setattr("pairbank.cards.site.site.write_reports", full)
         with pytest.raises(OSError, match="No space"):
             pairbank.write_site(hard_bank, out, texts="all")
     assert sha256_of_file(out / "data/site.json.gz") == before
     assert [p.name for p in tmp_path.iterdir()] == ["site"]
-
-
-def _full_disk(*_: object) -> None:
-    raise OSError(28, "No space left on device")
 
 
 def test_writing_a_site_changes_no_byte_of_a_read_only_bank(hard_bank: Path, tmp_path: Path) -> None:
@@ -336,7 +334,7 @@ def _own_scores(corpus: str = "own") -> list[Any]:
         for n in range(9)
     ]
     own = datasets.Dataset.from_list(rows, features=features())
-    return [pairbank.score(own, FakeScorer(name=name), methods=METHODS) for name in ("fake-1", "fake-2")]
+    return [pairbank.score(own, f"fake:{name}", methods=METHODS) for name in ("fake-1", "fake-2")]
 
 
 def test_texts_that_may_not_be_published_are_in_no_file_unless_asked_for(tmp_path: Path) -> None:
@@ -369,10 +367,7 @@ def test_a_report_that_quotes_such_a_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_table_is_named_and_the_others_are_written(hard_bank: Path, tmp_path: Path) -> None:
-    import shutil
-
-    broken = tmp_path / "bank"
-    shutil.copytree(hard_bank, broken)
+    broken = Path(shutil.copytree(hard_bank, tmp_path / "bank"))
     (broken / "scores/hard/fake_1.parquet").write_bytes(b"not parquet")
     site = pairbank.write_site(broken, tmp_path / "site", texts="all")
     tables = unpacked(site / "data/corpora/hard/corpus.json.gz")["tables"]
@@ -399,8 +394,7 @@ def test_ranks_are_those_of_the_paired_tests_and_people_stand_once(hard_bank: Pa
 def test_what_is_declared_about_models_is_taken_by_exact_name_and_steps_from_revisions(tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="plausibility", limit=1)
     names = ("tiny@step1000", "tiny@step2000", "SmolLM2-135M-Instruct", "SmolLM2-135M-Instruct-mine")
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in names]
-    bank = pairbank.write_bank(tmp_path / "bank", scored=scored)
+    bank = bank_of(tmp_path / "bank", items, *names)
     own = {"SmolLM2-135M-Instruct-mine": ModelFeatures(family="Mine", generation="1", size_billions=0.5, type="base")}
     site = pairbank.write_site(bank, tmp_path / "site", features=own)
     models = {one["name"]: one for one in unpacked(site / "data/site.json.gz")["models"]}
@@ -412,8 +406,7 @@ def test_what_is_declared_about_models_is_taken_by_exact_name_and_steps_from_rev
 
 def test_the_site_says_which_corpora_a_tokenizer_cannot_read(tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="plausibility")
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("reads", "guesses")]
-    bank = pairbank.write_bank(tmp_path / "bank", scored=scored, title="Ours", authors=["A. Roe"])
+    bank = bank_of(tmp_path / "bank", items, "reads", "guesses", title="Ours", authors=["A. Roe"])
     path = bank / "scores/starter/guesses.parquet"
     table = pq.read_table(path)
     flags = pa.array(
@@ -441,7 +434,7 @@ def test_each_work_is_cited_once(hard_bank: Path, tmp_path: Path) -> None:
 
 def test_a_report_is_its_own_page_in_which_nothing_runs_with_its_figures_and_tables(tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="plausibility", limit=2)
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=METHODS) for name in ("a", "b", "c")]
+    scored = [pairbank.score(items, f"fake:{name}", methods=METHODS) for name in ("a", "b", "c")]
     bank = pairbank.write_bank(tmp_path / "bank", scored=scored, reports={"one": pairbank.report(scored)})
     page = bank / "reports/one/report.html"
     page.write_text(page.read_text() + '<a href="https://example.org/x">x</a><script>alert(1)</script>')
@@ -460,12 +453,9 @@ def test_a_report_is_its_own_page_in_which_nothing_runs_with_its_figures_and_tab
 
 def test_a_report_without_a_page_of_html_has_its_tables(tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="plausibility", limit=2)
-    scored = [pairbank.score(items, FakeScorer(name="a"), methods=METHODS)]
+    scored = [pairbank.score(items, "fake:a", methods=METHODS)]
     bank = pairbank.write_bank(tmp_path / "bank", scored=scored, reports={"one": pairbank.report(scored)})
     (bank / "reports/one/report.html").unlink()
-    manifest = json.loads((bank / "manifest.json").read_bytes())
-    del manifest["files"]["reports/one/report.html"]
-    (bank / "manifest.json").write_text(json.dumps(manifest))
-    [report] = unpacked(pairbank.write_site(bank, tmp_path / "site") / "data/site.json.gz")["reports"]
+    [report] = unpacked(pairbank.write_site(rehashed(bank), tmp_path / "site") / "data/site.json.gz")["reports"]
     assert report["page"] == ""
     assert "reports/one/summary.csv" in report["tables"]

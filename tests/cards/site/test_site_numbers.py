@@ -11,17 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import datasets
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import pairbank
+from bank_fixtures import bank_of
+from made_items import made_item
+from pairbank.builders.dataset import features
+from pairbank.cards.site.corpus_data import _prompt
 from pairbank.scoring.prompts.prompt import fill, in_language, slot_values
 from pairbank.scoring.prompts.registry import prompts
 from pairbank.stats.measures.agreement import cohens_kappa, pearson, raw_agreement
 from pairbank.stats.measures.paired_tests import compare, compare_credits, mcnemar_exact, mcnemar_mid_p
 from site_bank import METHODS
-from site_pages import Shown
+from site_pages import Shown, serving, shown
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -321,68 +326,35 @@ def test_long_repeated_texts_are_marked_at_once(in_node: Run) -> None:
 
 
 def test_every_prompt_is_shown_as_it_was_asked(in_node: Run) -> None:
-    rows: list[dict[str, Any]] = [
-        {
-            "language": "en",
-            "context_good": "An eagle",
-            "target_good": "can {fly}.",
-            "context_bad": "A cow",
-            "target_bad": "can {fly}.",
-            "property": "can fly",
-            "concept_good": "eagle",
-            "concept_bad": "cow",
-        },
-        {
-            "language": "zh-Hans",
-            "context_good": "鹰",
-            "target_good": "会飞。",
-            "context_bad": "牛",
-            "target_bad": "会飞。",
-        },
-        {
-            "language": "en",
-            "context_good": "The boats lay in the",
-            "target_good": "bay",
-            "context_bad": None,
-            "target_bad": None,
-        },
-    ]
+    names = ("language", "context_good", "target_good", "context_bad", "target_bad")
+    eagle, adler, bay = (
+        dict(zip(names, cells, strict=True))
+        for cells in (
+            ("en", "An eagle", "can {fly}.", "A cow", "can {fly}."),
+            ("zh-Hans", "鹰", "会飞。", "牛", "会飞。"),
+            ("en", "The boats lay in the", "bay", None, None),
+        )
+    )
+    rows = [eagle | {"property": "can fly", "concept_good": "eagle", "concept_bad": "cow"}, adler, bay]
     cases, expected = [], []
-    from pairbank.cards.site.corpus_data import _prompt
-
     for prompt in prompts().values():
         for row in rows:
             if str(row["language"]).split("-")[0] not in prompt.languages:
                 continue
             cases.append([{"prompt": _prompt(prompt, [str(row["language"])])}, row])
             values = slot_values(row)
-            expected.append(
-                [
-                    [
-                        p.name,
-                        prompt.join.join(
-                            fill(part, values)
-                            for part in (in_language(by, str(row["language"])) for by in (p.template, p.stem))
-                            if part
-                        ),
-                    ]
-                    for p in prompt.presentations
-                    if p.is_asked(row)
-                ]
-            )
+            asked = [
+                (one.name, [in_language(by, str(row["language"])) for by in (one.template, one.stem)])
+                for one in prompt.presentations
+                if one.is_asked(row)
+            ]
+            expected.append([[n, prompt.join.join(fill(part, values) for part in parts if part)] for n, parts in asked])
     assert len(cases) > 40
     result = in_node("return value.map(([method, row]) => [...item.filledTemplates(method, row)])", cases)
     assert result == expected
 
 
 def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: Browser) -> None:
-    import datasets
-
-    from made_items import made_item
-    from pairbank.builders.dataset import features
-    from pairbank.scoring.models.fake import FakeScorer
-    from site_pages import serving, shown
-
     rows = [
         made_item(
             f"words/all/{n}",
@@ -394,9 +366,7 @@ def test_words_are_compared_by_their_log_probability(tmp_path: Path, chromium: B
     ]
     words = datasets.Dataset.from_list(rows, features=features())
     prompt = "hl23_word_pred_meta_question_simple"
-    bank = pairbank.write_bank(
-        tmp_path / "bank", scored=[pairbank.score(words, FakeScorer(), methods=["direct", prompt])]
-    )
+    bank = bank_of(tmp_path / "bank", words, "a", methods=["direct", prompt])
     summary = pq.read_table(bank / "results/summary.parquet").to_pandas()
     [row] = summary[(summary["metric"] == "pearson_logprob") & (summary["group_by"] == "all")].to_dict("records")
     with (

@@ -8,24 +8,27 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import pairbank
+from bank_fixtures import bank_of
+from made_items import made_item
+from pairbank.builders.dataset import features
 from pairbank.errors import BankError
-from pairbank.scoring.models.fake import FakeScorer
 from pairbank.stats.measures.paired_tests import compare_credits
 from pairbank.stats.report.frames import scored_frame
-from pairbank.stats.scored_table.method_scores import MethodScores, credits_of
+from pairbank.stats.scored_table.method_scores import credits_of
 from pairbank.stats.scored_table.scored_table import read_table
-from site_bank import HOSTILE, LABELS, METHODS, QuickScorer, hard_items
+from site_bank import HOSTILE, LABELS, METHODS, LikesOne, QuickScorer, hard_items
 from site_pages import Shown, serving, shown
 
 if TYPE_CHECKING:
@@ -50,8 +53,6 @@ Open = Callable[..., Shown]
 @pytest.fixture
 def opened(chromium: Browser, tmp_path: Path) -> Iterator[Open]:
     """Return a function that writes a bank's site, serves it and opens it."""
-    import contextlib
-
     with contextlib.ExitStack() as stack:
 
         def open_bank(bank: Path, query: str = "", **options: Any) -> Shown:  # noqa: ANN401 - as `shown` takes them
@@ -61,12 +62,6 @@ def opened(chromium: Browser, tmp_path: Path) -> Iterator[Open]:
             return page
 
         yield open_bank
-
-
-@pytest.fixture
-def open_bank_of(opened: Open, tmp_path: Path) -> Open:
-    """Return a function that writes a bank of scored tables and opens its site."""
-    return lambda scored, query: opened(pairbank.write_bank(tmp_path / "made", scored=scored), query)
 
 
 # --- what is read ---
@@ -155,13 +150,6 @@ def test_the_leaderboard_is_a_grid_with_ranks_people_and_a_signature(hard: Shown
     dialog.wait_for()
 
 
-class LikesOne(QuickScorer):
-    """Answers "1" whatever it stands for."""
-
-    def _logprob(self, ids: Sequence[int]) -> float:
-        return super()._logprob(ids) / 100 - 5 * (ids[-1] == ord("2"))
-
-
 def test_a_model_is_found_by_its_name_and_what_cannot_be_seen_is_named(hard: Shown) -> None:
     hard.open("?tab=grid&q=E%3C2")
     assert hard.page.locator(".pb-grid tbody th").all_inner_texts() == ["fake<2>", "people"]
@@ -169,10 +157,10 @@ def test_a_model_is_found_by_its_name_and_what_cannot_be_seen_is_named(hard: Sho
     assert "No model is called “nobody”" in hard.page.locator(".pb-panel").inner_text()
 
 
-def test_a_model_with_position_bias_is_marked_and_neither_ranked_nor_compared(open_bank_of: Open) -> None:
+def test_a_model_with_position_bias_is_marked_and_neither_ranked_nor_compared(opened: Open, tmp_path: Path) -> None:
     models = [QuickScorer(name="fake-1"), QuickScorer(name="fake-2"), LikesOne(name="likes-one")]
     scored = [pairbank.score(hard_items(), model, methods=METHODS[:2]) for model in models]
-    page = open_bank_of(scored, "?tab=grid&bmethod=meta_question_simple")
+    page = opened(pairbank.write_bank(tmp_path / "made", scored=scored), "?tab=grid&bmethod=meta_question_simple")
     names = page.page.locator(".pb-grid tbody th").all_inner_texts()
     assert names == ["fake-2", "fake-1", "likes-one", "people"]
     assert page.page.locator(".pb-grid td.c-rank").all_inner_texts() == ["1", "2", "–", ""]
@@ -185,20 +173,14 @@ def test_a_model_with_position_bias_is_marked_and_neither_ranked_nor_compared(op
     assert page.page.locator("h2").first.inner_text() == "Not compared: position bias"
     assert "likes-one picks the same option in 95% of the presentations or more" in page.text()
     page.open(versus + "fake_2")
-    first, second = (credits_of(_meta(one)).credit for one in scored[:2])
+    read = [read_table(scored_frame(one, for_analyses=True)).choices.methods for one in scored[:2]]
+    first, second = (credits_of(x).credit for methods in read for x in methods if x.layout.method == METHODS[1])
     both = ~np.isnan(first + second)
     expected = compare_credits(first[both], second[both])
     shown_value = page.page.locator(".pb-test tr").nth(2).inner_text()
     assert f"{expected.difference.value:.3f}" in shown_value.replace("−", "-")
     page.open("?tab=agreement&corpus=hard&model=likes_one&cell=direct~meta_question_simple")
     assert "Accuracies not compared: with MetaQuestionSimple the model picks the same option" in page.text()
-
-
-def _meta(table: pairbank.Scored) -> MethodScores:
-    (scores,) = [
-        x for x in read_table(scored_frame(table, for_analyses=True)).choices.methods if x.layout.method == METHODS[1]
-    ]
-    return scores
 
 
 def test_the_list_shows_the_summarys_figures_sorts_and_goes_as_csv(hard: Shown, hard_bank: Path) -> None:
@@ -230,8 +212,7 @@ def test_the_list_shows_the_summarys_figures_sorts_and_goes_as_csv(hard: Shown, 
 
 def test_a_task_is_limited_to_its_items_where_the_results_are_broken_down_by_task(opened: Open, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", limit=2)
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("a", "b")]
-    bank = pairbank.write_bank(tmp_path / "bank", scored=scored)
+    bank = bank_of(tmp_path / "bank", items, "a", "b")
     page = opened(bank, "?tab=leaderboard&task=sentence_pair")
     summary = pq.read_table(bank / "results/summary.parquet").to_pandas()
     one = summary[(summary["group_by"] == "task") & (summary["group"] == "sentence_pair")]
@@ -241,8 +222,7 @@ def test_a_task_is_limited_to_its_items_where_the_results_are_broken_down_by_tas
 
 
 def test_intervals_are_for_these_paradigms_or_for_paradigms_like_these(opened: Open, tmp_path: Path) -> None:
-    scored = pairbank.score(pairbank.load_corpus("starter", limit=1), FakeScorer(name="d"), methods=["direct"])
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    bank = bank_of(tmp_path / "bank", pairbank.load_corpus("starter", limit=1), "d")
     summary = pq.read_table(bank / "results/summary.parquet").to_pandas()
     [row] = summary[(summary["group_by"] == "all") & (summary["metric"] == "accuracy")].to_dict("records")
     assert row["n_paradigms"] >= 10
@@ -318,6 +298,11 @@ def test_back_and_forward_go_through_every_state(hard: Shown) -> None:
     for url, text in seen[1:]:
         hard.settled(hard.page.go_forward)
         assert (hard.page.url, hard.text()) == (url, text)
+    hard.open("?tab=items&corpus=hard")
+    hard.settled(lambda: hard.page.locator("#pb-q").press_sequentially("river"))
+    hard.page.wait_for_url("**q=river*")
+    hard.page.go_back()
+    hard.page.wait_for_function("document.getElementById('pb-q').value === ''")
 
 
 def test_a_link_from_another_bank_is_mended_and_says_so(hard: Shown) -> None:
@@ -333,8 +318,9 @@ def test_a_link_from_another_bank_is_mended_and_says_so(hard: Shown) -> None:
     assert "__theme=dark" in hard.page.url
 
 
-def test_permalinks_give_back_the_view_they_were_made_from_and_a_change_of_corpus_forgets(hard: Shown) -> None:
-    hard.open("?tab=add")
+def test_permalinks_give_back_the_view_they_were_made_from_and_a_change_of_corpus_forgets(
+    in_node: Callable[..., Any], hard_site: Path
+) -> None:
     asked = [
         "?tab=items&corpus=hard&model=fake_2_&show=wrong&subset=odd&q=a%26b%20%22%D8%A7&sort=-direct&page=2",
         "?tab=compare&corpus=hard&method=direct&versus=human",
@@ -357,18 +343,16 @@ def test_permalinks_give_back_the_view_they_were_made_from_and_a_change_of_corpu
             const first = await resolve(view.fromQuery(query));
             const short = await view.link(bank, first);
             const again = await resolve(view.fromQuery(short));
-            found.push([first, again, short, view.fromQuery(view.toQuery(first)), first]);
+            found.push([first, again, short, view.fromQuery(view.toQuery(first))]);
         }
         const row = {corpus: "a", subset: "s", item: "a/1", sort: "-direct", page: 4, q: "word"};
         const old = {...view.DEFAULTS, tab: "items", ...row};
-        return [found, view.having(old, {corpus: "b"}), main.afterPick({...old, tab: "compare"}, "open", "c/1")];
+        return [found, view.having(old, {corpus: "b"})];
     """
-    result, forgotten, picked = hard.run(script, asked)
-    for query, (first, again, short, long_way, same) in zip(asked, result, strict=True):
-        assert again == first, (query, short)
-        assert long_way == same
+    result, forgotten = in_node(script, asked, site=hard_site)
+    for query, (first, again, short, long_way) in zip(asked, result, strict=True):
+        assert again == long_way == first, (query, short)
     assert [forgotten[name] for name in ("subset", "item", "sort", "page", "q")] == ["", "", "", 1, "word"]
-    assert (picked["tab"], picked["item"], picked["corpus"]) == ("items", "c/1", "a")
 
 
 def test_controls_that_offer_no_choice_are_not_there(hard: Shown) -> None:
@@ -432,21 +416,10 @@ def test_two_models_and_two_methods_meet_on_the_same_items_with_the_paired_test(
     assert "A model with one method is compared with itself" in hard.text()
     hard.choose("Against", "MetaQuestionSimple")
     assert "is right more often" in hard.text() or "do not tell them apart" in hard.text()
-
-
-def test_two_models_meet_by_one_method_whatever_was_compared_before(hard: Shown) -> None:
     hard.open("?tab=compare&corpus=hard&model=fake_1&method=meta_question_simple&versus=direct")
     hard.go("Head to head")
-    assert hard.page.locator("#pb-method").input_value() == hard.page.locator("#pb-versus").input_value()
-    assert hard.page.locator("#pb-method").input_value() == "meta_question_simple"
-
-
-def test_back_after_a_search_empties_the_box(hard: Shown) -> None:
-    hard.open("?tab=items&corpus=hard")
-    hard.settled(lambda: hard.page.locator("#pb-q").press_sequentially("river"))
-    hard.page.wait_for_url("**q=river*")
-    hard.page.go_back()
-    hard.page.wait_for_function("document.getElementById('pb-q').value === ''")
+    chosen = [hard.page.locator(f"#pb-{name}").input_value() for name in ("method", "versus")]
+    assert chosen == ["meta_question_simple"] * 2  # of two models, whatever was compared before
 
 
 def test_arrow_keys_move_between_tabs_and_the_focus_is_seen(hard: Shown) -> None:
@@ -564,7 +537,9 @@ def _downloaded(hard: Shown) -> tuple[str, str]:
     return Path(download.value.path()).read_text(encoding="utf-8"), download.value.suggested_filename
 
 
-def test_csv_holds_the_chosen_rows_defused_signed_and_exact(hard: Shown, hard_bank: Path) -> None:
+def test_csv_holds_the_chosen_rows_defused_signed_and_exact_and_of_no_row_there_is_none(
+    hard: Shown, hard_bank: Path
+) -> None:
     hard.open("?tab=download&corpus=hard&model=fake_1&subset=hostile")
     text, name = _downloaded(hard)
     assert name == "hard--fake-1--subset=hostile.csv"
@@ -590,27 +565,18 @@ def test_csv_holds_the_chosen_rows_defused_signed_and_exact(hard: Shown, hard_ba
     for row in table.to_pylist():
         if row["item_id"] in shortest and row["human_good"] is not None:
             assert len(shortest[row["item_id"]]) <= 4  # 5.1, not 5.099999904632568
-
-
-def test_no_row_offers_no_download(hard: Shown) -> None:
     hard.open("?tab=download&corpus=hard&model=fake_1&q=zebra")
     assert "No item fits" in hard.text()
     assert hard.page.get_by_role("button", name="Download CSV").count() == 0
 
 
 def test_the_lines_of_python_load_a_corpus_of_an_odd_name(opened: Open, tmp_path: Path) -> None:
-    import datasets
-
-    from made_items import made_item
-    from pairbank.builders.dataset import features
-
     rows = [
         made_item(f"own/{n}", f"Pilot {n} sees.", f"Pilot {n} see.", corpus="../my <pairs>", subset="o'ne \\ é").row()
         for n in range(4)
     ] + [made_item("own/x", "It rains.", "It rain.", corpus="../my <pairs>", subset="two").row()]
     own = datasets.Dataset.from_list(rows, features=features())
-    scored = pairbank.score(own, FakeScorer(name="fake-1"), methods=["direct"])
-    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
+    bank = bank_of(tmp_path / "bank", own, "fake-1")
     page = opened(bank, "?tab=download")
     page.page.locator("#pb-subset").select_option(index=1)
     page.page.wait_for_selector("pre:has-text('filter')")
@@ -631,8 +597,7 @@ def test_a_bank_without_texts_opens_on_every_tab_and_says_so(opened: Open, tmp_p
         + "".join(f"Pilot {n} sees the river.,Pilot {n} see the river.,{5 + n % 3},4.5\n" for n in range(9))
     )
     items = pairbank.load_corpus(own)
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=METHODS) for name in ("fake-1", "fake-2")]
-    full = pairbank.write_bank(tmp_path / "full", scored=scored)
+    full = bank_of(tmp_path / "full", items, "fake-1", "fake-2", methods=METHODS)
     page = opened(pairbank.strip_texts(full, tmp_path / "public"))
     page.page.get_by_text("Versions and signatures").click()
     assert "texts left out" in page.page.locator(".pb-about").inner_text()
@@ -670,10 +635,7 @@ def test_empty_states_say_what_to_do(opened: Open, tmp_path: Path) -> None:
 def test_a_damaged_table_or_file_is_named_and_the_other_pages_still_work(
     opened: Open, hard_bank: Path, tmp_path: Path
 ) -> None:
-    import shutil
-
-    broken = tmp_path / "bank"
-    shutil.copytree(hard_bank, broken)
+    broken = Path(shutil.copytree(hard_bank, tmp_path / "bank"))
     (broken / "scores/hard/fake_1.parquet").write_bytes(b"not parquet")
     page = opened(broken, "?tab=items&corpus=hard&model=fake_1")
     assert "fake_1.parquet: not a readable parquet file" in page.text()
@@ -720,7 +682,7 @@ def nothing_of_a_report_runs(page: Shown, report: Path) -> None:
 
 def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(opened: Open, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="contexts", limit=2)
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in ("a", "b", "c")]
+    scored = [pairbank.score(items, f"fake:{name}", methods=["direct"]) for name in ("a", "b", "c")]
     report = pairbank.report(scored, title="<b>Mine</b> [x](javascript:alert(1))")
     bank = pairbank.write_bank(tmp_path / "bank", scored=scored, reports={"one": report})
     page = opened(bank, "?tab=reports&report=one")
@@ -739,15 +701,9 @@ def test_reports_and_their_figures_stand_in_the_site_and_commands_are_filled_in(
 
 def test_size_and_training_step_are_drawn_where_they_are_known(opened: Open, tmp_path: Path) -> None:
     items = pairbank.load_corpus("starter", subset="plausibility", limit=3)
-    names = (
-        "EleutherAI/pythia-70m",
-        "EleutherAI/pythia-160m",
-        "HuggingFaceTB/SmolLM2-135M-Instruct",
-        "mine@step10",
-        "mine@step1000",
-    )
-    scored = [pairbank.score(items, FakeScorer(name=name), methods=["direct"]) for name in names]
-    page = opened(pairbank.write_bank(tmp_path / "bank", scored=scored))
+    names = ["EleutherAI/pythia-70m", "EleutherAI/pythia-160m", "HuggingFaceTB/SmolLM2-135M-Instruct"]
+    names += ["mine@step10", "mine@step1000"]
+    page = opened(bank_of(tmp_path / "bank", items, *names))
     assert "Accuracy against size" in page.text()
     assert "Accuracy against training step" in page.text()
     page.choose("Family", "Pythia")

@@ -12,7 +12,6 @@ import pytest
 import pairbank
 from pairbank.scoring.api.layout import MethodLayout
 from pairbank.scoring.methods.linking_functions import LINKING_FUNCTIONS
-from pairbank.scoring.models.fake import FakeScorer
 
 IMPORTED: dict[str, str | dict[str, Any]] = {
     "fluency": {"kind": "score", "direction": "higher"},
@@ -48,17 +47,14 @@ def _bank(folder: Path, model: str, *, rated: bool) -> Path:
     return pairbank.write_bank(folder / "bank", scored=tables)
 
 
-def _packed(path: Path) -> Any:  # noqa: ANN401 - JSON
-    return json.loads(gzip.decompress(path.read_bytes()))
-
-
 @pytest.mark.parametrize(("model", "rated"), [("gpt-x", True), ("llama-y", False), ("human-like Ω", True)])
 def test_each_method_has_its_unit_on_card_and_site_and_is_called_what_it_is(
     model: str, rated: bool, tmp_path: Path
 ) -> None:
     bank = _bank(tmp_path / "in", model, rated=rated)
     site = pairbank.write_site(bank, tmp_path / "site", texts="all")
-    methods = _packed(site / "data" / "corpora" / "numbers" / "corpus.json.gz")["methods"]
+    packed = (site / "data" / "corpora" / "numbers" / "corpus.json.gz").read_bytes()
+    methods = json.loads(gzip.decompress(packed))["methods"]
     assert {one["name"]: one["unit"] for one in methods} == UNITS
     card = (bank / "README.md").read_text(encoding="utf-8")
     for unit in UNITS.values():
@@ -67,15 +63,13 @@ def test_each_method_has_its_unit_on_card_and_site_and_is_called_what_it_is(
     page = pairbank.report([table]).markdown()
     assert "other functions of probability in" in page.casefold()  # the perplexity
     assert "other scores in" in page.casefold()  # `fluency`
-    lines = [json.loads(line) for path in pairbank.export_results([table], tmp_path / "eee") for line in _lines(path)]
+    pairbank.export_results([table], tmp_path / "eee")
+    texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "eee").rglob("*.jsonl")]
+    lines = [json.loads(line) for text in texts for line in text.splitlines()]
     result = {
         one["metadata"]["pairbank.method"]: one["metadata"]["pairbank.unit"] for one in lines if "metadata" in one
     }
     assert result.items() <= UNITS.items()
-
-
-def _lines(path: Path) -> list[str]:
-    return [line for one in path.parent.rglob("*.jsonl") for line in one.read_text(encoding="utf-8").splitlines()]
 
 
 def test_every_linking_function_has_a_unit_of_probability() -> None:
@@ -91,6 +85,6 @@ def test_every_linking_function_has_a_unit_of_probability() -> None:
 def test_a_table_of_this_bank_says_its_units_in_one_line() -> None:
     items = pairbank.load_corpus("starter", subset="minimal-pairs", limit=1)
     methods = ["direct", "mean_logprob", "meta_question_simple", "rating_7"]
-    tables = [pairbank.score(items, FakeScorer(name=name), methods=methods) for name in ("a", "b", "c")]
+    tables = [pairbank.score(items, f"fake:{name}", methods=methods) for name in ("a", "b", "c")]
     for table in tables:
         assert "unit:nats+nats-per-token+points" in pairbank.report([table]).signatures[0]
