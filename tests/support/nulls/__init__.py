@@ -104,7 +104,7 @@ class Table:
 
 def published_rows(section: str) -> list[list[str]]:
     """Return the cells of the first table of a section of docs/validation.md, the heading first."""
-    page = (Path(__file__).parents[3] / "docs" / "validation.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "validation.md").read_text(encoding="utf-8")
     lines = page.split(f"### {section}")[1].split("\n\n| ")[1].split("\n\n")[0].splitlines()
     heading, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     return [heading, *rows]
