@@ -36,7 +36,9 @@ def test_every_study_and_analysis_has_a_golden_report() -> None:
     used = {name for one in golden.GOLDEN.values() for name in one.analyses}
     used |= {name for study in study_names() for name in load_study(study).analyses}
     appended = {"base_instruct", "neuro", "null_models"}  # by reports: golden `demo`, `xcomps`, test_null_models
-    assert used | appended == set(ANALYSES)
+    assert used | appended == set(ANALYSES), (
+        f"add an entry to GOLDEN of golden_reports.py, then run `{golden.WRITE} NAME`"
+    )
     assert not [
         path.name
         for path in golden.ROOT.iterdir()
