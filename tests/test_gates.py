@@ -86,7 +86,7 @@ def _is_decimal_without_z(node: ast.FormattedValue) -> bool:
 STAGES = ("builders", "scoring", "stats", "cards")
 ANALYSES = ROOT / "stats" / "analyses"
 
-MOST_LINES = 68_447
+MOST_LINES = 66_939
 """Of Python in the stages and src. Whoever cuts lowers it to the count that is left. It rose twice, with features:
 designs, reading times, contexts, sizes of models, power and Python inputs (3,200 lines); probes of perturbed text,
 participants, base against instruct, self-agreement and files of experiment programs (3,000)."""

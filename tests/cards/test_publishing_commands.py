@@ -35,6 +35,13 @@ def test_check_says_that_a_bank_is_whole_or_what_is_wrong(tmp_path: Path, scored
         run("check", str(bank))
 
 
+def test_merge_says_how_to_open_the_result(tmp_path: Path, scored_by: Score) -> None:
+    banks = [str(pairbank.write_bank(tmp_path / name, scored=[scored_by(name)])) for name in ("fake-1", "fake-2")]
+    shown = run("merge", *banks, "--out", str(tmp_path / "merged"))
+    assert f"load_dataset('{tmp_path / 'merged'}', 'starter_scored', split='fake_1')" in shown
+    assert (tmp_path / "merged/scores/starter/fake_2.parquet").is_file()
+
+
 def test_strip_says_what_to_do_next(tmp_path: Path, own_pairs: Path) -> None:
     scored = pairbank.score(pairbank.load_corpus(own_pairs), "fake:fake-1")
     bank = pairbank.write_bank(tmp_path / "bank", scored=[scored])
