@@ -180,6 +180,9 @@ def test_a_table_of_observations_gives_each_word_once_in_its_order(tmp_path: Pat
     ]
     path = tmp_path / "spr.csv"
     path.write_text("\n".join(["subject,item,condition,word_number,word", *rows]), encoding="utf-8")
+    expected = r"word 2 of text '1' \(by word_number\) is 'cat' and 'dog'; name all columns .* --id item,cond"
+    with pytest.raises(ScoringError, match=expected):
+        read_texts(path, word="word", text_id="item")
     result = read_texts(path, word="word", text_id="item,condition")
     assert [(text.id, text.text) for text in result] == [("2/a", "She"), ("1/b", "The cat"), ("1/a", "The dog")]
     table = pd.DataFrame(

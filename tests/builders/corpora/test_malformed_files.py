@@ -73,6 +73,11 @@ def without(row: dict[str, Any], key: str) -> dict[str, Any]:
     return {k: v for k, v in row.items() if k != key}
 
 
+def truncated_zip(folder: Path) -> None:
+    path = write_blimp(folder, [blimp_row(n) for n in range(50)]) / "BLiMP.zip"
+    path.write_bytes(path.read_bytes()[:-200])
+
+
 def climbing_zip(folder: Path) -> None:
     with zipfile.ZipFile(folder / "BLiMP.zip", "w") as archive:
         archive.writestr("../evil.jsonl", "{}\n")
@@ -86,6 +91,7 @@ def cut_json(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("corpus", "make", "message"),
     [
+        ("blimp", truncated_zip, r"BLiMP\.zip: not a readable zip archive .*get the file again"),
         ("blimp", climbing_zip, r"member '\.\./evil\.jsonl' points outside the archive"),
         ("blimp", cut_json, r"x\.jsonl, row 1: UID is .* expected the file's name 'x'"),
         (

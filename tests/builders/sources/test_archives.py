@@ -55,11 +55,12 @@ def test_a_link_or_device_in_a_tar_is_refused(tmp_path: Path, kind: bytes) -> No
         list(member_texts(tmp_path / "x.tar.gz", "top/*.tsv"))
 
 
-def test_damaged_bytes_in_a_tar_are_one_clear_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kept", "then"), [(0.0, b""), (0.3, b""), (0.9, b""), (0.5, b"\xff" * 40)])
+def test_a_tar_that_is_cut_or_damaged_is_one_clear_error(kept: float, then: bytes, tmp_path: Path) -> None:
     path = write_tar(tmp_path / "x.tar.gz", {f"top/{n}.tsv": str(hash(n)) * 500 for n in range(50)})
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2 : len(data) // 2 + 40] = b"\xff" * 40
-    path.write_bytes(data)
+    data = path.read_bytes()
+    start = int(kept * len(data))
+    path.write_bytes(data[:start] + then + data[start + len(then) :] * bool(then))
     with pytest.raises(CorpusError, match=r"x\.tar\.gz: not a readable tar archive .*get the file again"):
         list(member_texts(path, "top/*.tsv"))
 
