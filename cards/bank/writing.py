@@ -29,7 +29,7 @@ from pairbank.cards.bank.redistribution import TEXTS, may_publish, score_columns
 from pairbank.cards.bank.tables import read_items, same_cells
 from pairbank.cards.bank.values import definition_problems, value_problems
 from pairbank.errors import BankError, OutputError, PairbankError
-from pairbank.files import cleaned_up, read_json, refused
+from pairbank.files import cleaned_up, refused
 from pairbank.scoring.scored import MODEL, Scored, open_scored
 from pairbank.scoring.signature import method_hashes, shared
 
@@ -161,7 +161,7 @@ def is_unfinished(root: Path) -> bool:
 def _move(root: Path) -> None:
     """Move the new files to their places, remove what is not of the bank any more, and put the manifest there last."""
     staged = root / WRITING / _NEW
-    manifest = read_json((staged if (staged / layout.MANIFEST).is_file() else root) / layout.MANIFEST)
+    manifest = layout.read_manifest(staged if (staged / layout.MANIFEST).is_file() else root)
     for path in layout.bank_files(staged):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (staged / path).replace(root / path)

@@ -228,6 +228,7 @@ class Prompted:
         return results if c.bad not in made else results | {c.delta: results[c.good] - results[c.bad]}
 
 
+@np.errstate(invalid="ignore")  # NaN where a log-probability is, or an infinite one of a forged table
 def read_out(
     prompt: Prompt, c: ScoreColumns, shown: Sequence[Presentation], logprobs: FloatArray
 ) -> dict[str, FloatArray]:
@@ -238,18 +239,17 @@ def read_out(
     n_items, sides, made = len(logprobs), SIDES if is_pair else SIDES[:1], dict[str, FloatArray]()
     if prompt.kind == "rating":
         scale = np.array([float(option) for option in prompt.options])
+        of_sides = {side: [p.side == side for p in shown] for side in sides}
         for read, column in ((expected_ratings, c.of), (most_probable_ratings, c.argmax)):
             points = read(logprobs.reshape(-1, len(scale)), scale).reshape(n_items, -1)
-            made |= {column(side): points[:, [p.side == side for p in shown]].mean(axis=1) for side in sides}
+            made |= {column(side): points[:, rows].mean(axis=1) for side, rows in of_sides.items() if any(rows)}
         return made
     for side in sides:
-        weights = np.array([getattr(p, side) for p in shown], dtype=np.float64)
-        made[c.of(side)] = (logprobs * weights).reshape(n_items, -1).sum(axis=1)
+        made[c.of(side)] = (logprobs * [getattr(p, side) for p in shown]).reshape(n_items, -1).sum(axis=1)
     best = logprobs >= logprobs.max(axis=2, keepdims=True) - TIE
     # 1 if the option shown first is the most probable, 0 if not, 1/k in a k-way tie with it
     first = best[:, range(len(shown)), [prompt.options.index(p.first) for p in shown]]
-    with np.errstate(invalid="ignore"):  # NaN where a log-probability is
-        return made | {c.first_choice: (first / best.sum(axis=2)).mean(axis=1)}
+    return made | {c.first_choice: (first / best.sum(axis=2)).mean(axis=1)}
 
 
 def plain_prompt(prompt: Prompt, *, user: str, stem: str) -> str:

@@ -52,6 +52,17 @@ def test_a_writer_killed_while_files_are_moved_is_completed_by_the_next(
         assert contents(bank) == whole
 
 
+def test_a_change_that_was_cut_off_and_whose_manifest_is_none_removes_no_file(tmp_path: Path, scored_by: Score) -> None:
+    bank = pairbank.write_bank(tmp_path / "bank", scored=[scored_by("fake-1", methods=("direct",))])
+    (bank / writing.WRITING / "new").mkdir(parents=True)
+    (bank / writing.WRITING / "whole").touch()
+    (bank / writing.WRITING / "new" / "manifest.json").write_text('{"files": {}}')
+    before = contents(bank)
+    with pytest.raises(BankError, match="lacks corpora or scores"):
+        pairbank.write_bank(bank, title="Another")
+    assert contents(bank) == before
+
+
 def test_the_lock_of_a_process_that_ended_is_taken_over_and_stated(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -179,6 +179,10 @@ def of_parts() -> dict[str, Forgeries]:
         "an option's log-probability missing": cells(
             LOGPROBS, lambda x: [NAN, *x[1:]], "has a number in 1 row.* that {} does not give"
         ),
+        "the first half not asked": cells(
+            LOGPROBS, lambda x: [NAN] * (len(x) // 2) + x[len(x) // 2 :], "(not what {} gives|that {} does not give)"
+        ),
+        "an option's log-probability infinite": cells(LOGPROBS, lambda x: [-np.inf, *x[1:]], "column {} is infinite"),
         "an option less": cells(LOGPROBS, lambda x: x[1:], "column {} has rows of"),
         "an option more": cells(LOGPROBS, lambda x: [*x, -1.0], "column {} has rows of"),
         "no options": cells(LOGPROBS, lambda _: [], "column {} has rows of 0"),
