@@ -63,13 +63,13 @@ def naive_labels(model: Any, encoder_ids: list[int], labels: list[int]) -> list[
     return [float(logprobs[i, label]) for i, label in enumerate(labels)]
 
 
-def naive_sentence(model: Any, tokenizer: Any, rows: list[tuple[str, str]]) -> list[float]:  # noqa: ANN401
+def naive_sentence(model: Any, tokenizer: Any, rows: list[tuple[str, str]]) -> list[tuple[int, float]]:  # noqa: ANN401
     result = []
     for encoder_text, label_text in rows:
         labels = ids_of(tokenizer, label_text)
         special = tokenizer.convert_tokens_to_ids(["<extra_id_0>", "<extra_id_1>", "</s>"])
         values = naive_labels(model, ids_of(tokenizer, encoder_text), labels)
-        result += [value for value, label in zip(values, labels, strict=True) if label not in special]
+        result += [both for both in zip(labels, values, strict=True) if both[0] not in special]
     return result
 
 
@@ -84,7 +84,10 @@ def test_a_sentence_is_summed_word_by_word_as_hu_and_levy_do(sentence: str) -> N
     scorer = Seq2SeqScorer(model, tokenizer, INFO, mode="sentinel")
     (values,) = scores(scorer, [("", sentence)])
     assert values.dtype == np.float64
-    assert values.tolist() == pytest.approx(naive_sentence(model, tokenizer, SENTENCES[sentence]), abs=TOLERANCE_NATS)
+    ids, expected = zip(*naive_sentence(model, tokenizer, SENTENCES[sentence]), strict=True)
+    assert values.tolist() == pytest.approx(expected, abs=TOLERANCE_NATS)
+    (request,) = scorer.encode([Request(context="", target=sentence)])
+    assert request.ids[request.start :] == ids
 
 
 def test_a_final_period_changes_nothing_and_makes_two_sides_identical() -> None:
