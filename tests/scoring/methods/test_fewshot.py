@@ -1,6 +1,7 @@
 """Answered examples before a question: drawn fairly, reproducibly, and written as each kind of model reads them."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import datasets
@@ -11,7 +12,9 @@ from pairbank.errors import ScoringError
 from pairbank.scoring.methods.prompted import Pool, Prompted, Shots
 from pairbank.scoring.methods.registry import MethodOptions, method_named
 from pairbank.scoring.models.fake import FakeScorer
+from pairbank.scoring.models.load import load_model
 from pairbank.scoring.prompts.registry import prompts
+from tiny_models import ARCHITECTURES, saved_model
 
 METHOD = "meta_question_simple@4shot"
 
@@ -108,3 +111,13 @@ def test_a_pool_that_is_too_small_is_an_error() -> None:
         pairbank.score(few, FakeScorer(), methods=[METHOD])
     with pytest.raises(ScoringError, match="no pool of items to draw examples from"):
         method_named(METHOD).requests(few[0], FakeScorer())
+
+
+def test_the_chat_template_of_a_model_gets_turns(items: datasets.Dataset, tmp_path: Path) -> None:
+    model = load_model(saved_model(ARCHITECTURES["llama"], tmp_path / "llama"), prompt_format="chat", device="cpu")
+    asked = method_named(METHOD, options=MethodOptions(pool=Pool(items.to_list()))).requests(items[0], model)[0]
+    assert asked.chat
+    _, *turns = asked.context.split("<|im_start|>")
+    assert [turn.split("\n")[0] for turn in turns] == ["system", *["user", "assistant"] * 5]
+    assert [turn.startswith("assistant\nMy answer is ") for turn in turns[2::2]] == [True] * 4 + [False]
+    assert turns[-1] == "assistant\nMy answer is"
