@@ -79,15 +79,15 @@ def language_view(tables: Sequence[ScoredFrame], _context: Context) -> Result:
 
 
 @functools.cache
-def aligned(phenomenon: str | None) -> str:
-    """Return the shared name of a phenomenon.
+def aligned(phenomenon: str | int | None) -> str:
+    """Return the shared name of a phenomenon, which a table may have as a number.
 
-    >>> [aligned(name) for name in ("NPI licensing", "npi_licensing", "SV-#", "filler-gap_dependencies", "BA", None)]
+    >>> [aligned(name) for name in ("NPI licensing", "npi_licensing", "SV-#", "filler-gap_dependencies", 7, None)]
     ['negation, NPIs', 'negation, NPIs', 'verb agreement', 'fillers, islands', 'other', 'other']
     """
     if pd.isna(phenomenon):
         return OTHER
-    text = " ".join(re.findall(r"\w+", phenomenon.lower().replace("_", " ")))
+    text = " ".join(re.findall(r"\w+", str(phenomenon).lower().replace("_", " ")))
     for shared, names in shared_names().items():
         if text in names or any(name.endswith("*") and text.startswith(name[:-1]) for name in names):
             return shared
