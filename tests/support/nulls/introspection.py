@@ -166,7 +166,7 @@ SENTENCES = {
 
 
 def seed_of(cell: Sequence[int]) -> Any:  # noqa: ANN401 - of `Null.each`
-    return lambda _, nth: [nth, *cell]
+    return lambda seed, nth: [seed + nth, *cell]
 
 
 def drawn(seed: Sequence[int], cell: Cell, **how: Any) -> tuple[DeltaStack, dict[str, ModelFeatures]]:  # noqa: ANN401
