@@ -16,6 +16,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -244,10 +245,9 @@ def _read_out(prompt: Prompt, c: ScoreColumns, logprobs: FloatArray) -> dict[str
     is_missing = np.isnan(logprobs)
     asked: BoolArray = ~np.all(is_missing, axis=2)
     usable = asked.any(axis=1) & ~(is_missing & asked[:, :, None]).any(axis=(1, 2))
-    names = (c.good, c.bad, c.first_choice, *map(c.argmax, SIDES))
-    made = {name: np.full(len(logprobs), np.nan) for name in names}
-    for shown in np.unique(asked[usable], axis=0):
-        rows = usable & (asked == shown).all(axis=1)
+    made = {name: np.full(len(logprobs), np.nan) for name in (c.good, c.bad, c.first_choice, *map(c.argmax, SIDES))}
+    for _, rows in pd.Series(np.flatnonzero(usable)).groupby([*asked[usable].T], sort=False):
+        shown = asked[rows.iloc[0]]
         presentations = list(itertools.compress(prompt.presentations, shown))
         for name, values in read_out(prompt, c, presentations, logprobs[rows][:, shown]).items():
             made[name][rows] = values
