@@ -123,7 +123,7 @@ def _parts(scores: MethodScores) -> dict[str, FloatArray]:
     if layout.kind == "forced_choice":
         rows, n_orders = np.arange(len(credit)), credit.shape[1]
         for nth in range(n_orders):
-            results[f"{ONE_AN_ITEM} ({'abcdefgh'[nth % 8]})"] = 2 * credit[rows, (rows + nth) % n_orders] - 1
+            results[f"{ONE_AN_ITEM} ({chr(ord('a') + nth)})"] = 2 * credit[rows, (rows + nth) % n_orders] - 1
     elif layout.has_logprobs:
         results[f"P({layout.options[0]}) only"] = scores.logprobs_nats[:, 0, 0] - scores.logprobs_nats[:, 1, 0]
     return results
