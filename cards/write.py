@@ -137,9 +137,11 @@ def write_bank(
             writing.take_scored(draft, table)
         if not draft.manifest["corpora"]:
             raise BankError(f"{root}: nothing to write; give at least one corpus or one scored table")
-        if not is_new:
-            writing.check_old_scores(draft)
-        beside_tables.take(draft, several(ratings), several(probed), features or {})
+        writing.check_old_scores(draft)
+        beside_tables.take_ratings(draft, several(ratings))
+        beside_tables.settle_ratings(draft)
+        beside_tables.take_probes(draft.root, draft.manifest, several(probed))
+        beside_tables.declare(draft.manifest, features or {})
         writing.state_licences(draft.manifest, stated.get("licences") or {})
         message = {**stated, "authors": several(stated.get("authors", ()))}
         draft.manifest |= {

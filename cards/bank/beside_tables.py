@@ -48,23 +48,6 @@ FEATURES = "features"
 NAMES = [column.name for column in RATING_COLUMNS]
 
 
-def take(
-    draft: Draft,
-    ratings: Sequence[datasets.Dataset | pd.DataFrame],
-    probed: Sequence[Probed],
-    features: Mapping[str, ModelFeatures],
-) -> None:
-    """Put into the draft what is given beside its tables; what it has of before stays as far as it still fits."""
-    if ratings:
-        take_ratings(draft, ratings)
-    if draft.ratings or layout.RATINGS in draft.manifest:
-        settle_ratings(draft)
-    if probed or layout.PROBES in draft.manifest:
-        take_probes(draft.root, draft.manifest, probed)
-    if features or FEATURES in draft.manifest:
-        declare(draft.manifest, features)
-
-
 def declared_in(manifest: Mapping[str, Any]) -> dict[str, ModelFeatures]:
     return features_from_entries([{"name": name, **entry} for name, entry in manifest.get(FEATURES, {}).items()])
 

@@ -256,9 +256,14 @@ def report(
     >>> made.accuracy["n"].tolist()
     [1]
     """
-    shared: dict[str, Any] = {"ratings": tuple(several(ratings)), "probed": tuple(several(probed))}
-    shared |= {"mean_ratings": tuple(mean_ratings), "responses": responses or {}}
-    context = Context(seed=seed, n_resamples=n_resamples, **shared)
+    context = Context(
+        seed=seed,
+        n_resamples=n_resamples,
+        ratings=tuple(several(ratings)),
+        mean_ratings=tuple(mean_ratings),
+        probed=tuple(several(probed)),
+        responses=responses or {},
+    )
     made = _report(several(scored, tables=True), several(analyses), context, options or {}, features)
     warned, noted = (*warnings, *made.warnings), (*notes, *made.notes)
     return replace(made, title=title or made.title, description=description, warnings=warned, notes=noted)
@@ -282,23 +287,20 @@ def _report(
     if features is None:
         features = chosen.get("introspection", {}).get("features")
     scored, order = from_small_to_large(scored, features)
-    ids, pairing = dict[int, list[str]](), tuple[str, ...]()
-    if len(scored) > 1:
-        ids, pairing = ids_by_text(scored)
+    ids, pairing = ids_by_text(scored)
     frames = scored_frames(scored, ids, for_analyses=bool(options_by_name))
     summary = pd.concat(on_all_cores(_summarised, frames, more_follows=True), ignore_index=True)
     frames, nulls = models_and_nulls(frames)
     context = replace(context, nulls=nulls, features=features or {})
     of_models = summary if not nulls else summary[summary["model"].isin({frame.model for frame in frames})]
-    tuned = tuned_pairs(declared_of(frames, context.features)) if len(frames) > 1 else []
+    tuned = tuned_pairs(declared_of(frames, context.features))
     own = {"base_instruct": tuned, "neuro": context.probed, "participants": context.responses, "null_models": nulls}
     names = dict.fromkeys([*analyses, *(name for name, present in own.items() if present)])
     facts = facts_of(of_models, frames)
     has_phenomena = not analyses and not context.probed and (facts.own["group_by"] == "phenomenon").any()
     by_phenomenon = phenomena(frames, context, facts=facts) if has_phenomena else None
     cautions = ("caution", "caution on analyses") if analyses else ("caution",)
-    item_sets = item_set_notes(frames) if len(frames) > 1 else ()
-    left_out = sentences(facts, "left out")
+    item_sets, left_out = item_set_notes(frames), sentences(facts, "left out")
     notes = (unpinned_note(table.signature) for table in scored)
     unpinned = (html_as_text(" ".join(note.split())) for note in notes if note is not None)
     sections = (*(section_or_note(name, frames, context, options=chosen.get(name, {})) for name in names),)

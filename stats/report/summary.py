@@ -76,21 +76,15 @@ def summarise(
     )
     del frame  # beside the rows in order, those as they were given would be a second table
     margins, ratings = _margins(table), table.numbers("human_good")
-    is_rated = not np.isnan(ratings).all()
-    families = [
-        (family, [scores for scores in table.methods if not all(np.isnan(getattr(scores, x)).all() for x in needed)])
-        for needed, family in _FAMILIES
-        if is_rated or family is not _PEOPLE
-    ]
     rows: list[dict[str, Any]] = []
     for group in table.groups:
         place = SummaryRow(model=model, corpus=table.corpus, group_by=group.group_by, group=group.group)
-        for family, methods in families:
-            for scores in methods:
+        for family in _FAMILIES:
+            for scores in table.methods:
                 of_method = replace(place, method=scores.layout.method)
                 part = _Part(table, scores, of_method, group.rows, group.rows, margins.get(of_method.method), ratings)
                 rows += (row for metrics in family for row in metrics(part))
-            if family is _WORDS and is_rated:  # people's accuracy has no method; it has its place among the rows here
+            if family is _WORDS:  # people's accuracy has no method; it has its place among the rows here
                 rows += _human_accuracy(table, group, place)
     return pd.DataFrame(rows, columns=list(DTYPES)).astype(DTYPES)
 
@@ -290,16 +284,16 @@ def _means(part: _Part) -> Rows:
         yield part.row("mean_score", mean_of_items, part.at(scores.sentence_score))
 
 
-_WORDS, _PEOPLE = (_mean_of_words, _agreement_of_words), (_with_people,)
+_WORDS = (_mean_of_words, _agreement_of_words)
 _FAMILIES = (
-    (("delta_nats",), (_accuracies, _position_bias)),
-    (("unparsed",), (_unparsed,)),
-    (("word_nats", "sentence_score"), _WORDS),
-    (("delta_nats",), (_agreement,)),
-    (("delta_nats",), _PEOPLE),
-    (("sentence_score",), (_acceptance, _means, _with_labels, _with_ratings)),
+    (_accuracies, _position_bias),
+    (_unparsed,),
+    _WORDS,
+    (_agreement,),
+    (_with_people,),
+    (_acceptance, _means, _with_labels, _with_ratings),
 )
-"""Metrics that follow each other in the summary, method by method, and of which numbers a method needs some."""
+"""Metrics that follow each other in the summary, method by method."""
 
 
 def on_all_cores(work: Callable[[T], R], pieces: Sequence[T], *, more_follows: bool = False) -> list[R]:

@@ -218,8 +218,6 @@ def from_small_to_large(
     tables: Sequence[Scored], given: Mapping[str, ModelFeatures] | None = None
 ) -> tuple[list[Scored], str]:
     """Return tables by model, from small to large, and a sentence that says so; empty where no size is declared."""
-    if len(tables) < 2:
-        return list(tables), ""
     features = declared_of(tables, given or {})
     models = by_size(list(features), features)
     corpora = list(dict.fromkeys(table.corpus for table in tables))

@@ -79,8 +79,15 @@ def plan(study: StudyName, *, what: StudyOptions, how: CostOptions) -> None:
     of_models: list[dict[str, float]] = []
     with status(f"planning for {', '.join(model.name for model in models)}"):
         rate, reported = how.rate()
-        where, n = what.data_dir, how.items
-        plans = plans_of(declared, models, dtype=how.dtype, like=how.like, kind=how.kind, n_items=n, data_dir=where)
+        plans = plans_of(
+            declared,
+            models,
+            dtype=how.dtype,
+            like=how.like,
+            kind=how.kind,
+            n_items=how.items,
+            data_dir=what.data_dir,
+        )
         for planned in plans:
             sizes = how.parameters or () if not of_models else ()
             for shape in (planned.shape, *(scaled(planned.shape, n) for n in sizes)):

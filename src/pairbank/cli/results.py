@@ -92,8 +92,10 @@ class ReportOptions:
         probed = probes_beside(files, tables, features)
         ratings: tuple[pd.DataFrame, ...] = ()
         if wants_ratings(analyses) and not options.get("raters", {}).get("ratings"):
-            beside = () if data_dir else (*ratings_in(banks_of(files), corpora), *ratings_in_files(files))
-            ratings = as_frames(ratings_of(corpora, data_dir) if data_dir else beside)
+            if data_dir is None:
+                ratings = as_frames((*ratings_in(banks_of(files), corpora), *ratings_in_files(files)))
+            else:
+                ratings = as_frames(ratings_of(corpora, data_dir))
         return report(
             tables,
             title=self.title or (study.title if study else ""),

@@ -28,9 +28,19 @@ LEAST_EFFECT = 0.1
 """Biases smaller than this are not told, however sure: of the share of first options, or of accuracy by length."""
 MOST_IDS = 5
 """Of the items concerned."""
-COLUMNS = (
-    "corpus", "check", "method", "model", "outcome", "said", "n", "n_concerned", "headline", "without", "p", "items",
-)  # fmt: skip
+_NOTHING_FOUND: dict[str, Any] = {
+    "method": "",
+    "model": "",
+    "outcome": "clean",
+    "said": "",
+    "n": 0,
+    "n_concerned": 0,
+    "headline": np.nan,
+    "without": np.nan,
+    "p": np.nan,
+    "items": "",
+}
+COLUMNS = ("corpus", "check", *_NOTHING_FOUND)
 """Of a check's row. Method or model are empty where the check is of items. `outcome` is found, clean, inconclusive or
 not checked. `headline` is the accuracy as reported (of a corpus, of a rule that needs no model), `without` the same
 without what was found; NaN where nothing would be left. `p` is of a test, where there is one; `items` are some ids."""
@@ -67,7 +77,7 @@ def result(
     `phrase` is a macro of the template, which reads `values`: what was found, or why nothing could be. It goes on after
     the model's name. `which` of the items with `ids` show the fault.
     """
-    row = dict(zip(COLUMNS, (corpus, check, "", "", "clean", "", 0, 0, np.nan, np.nan, np.nan, ""), strict=True))
+    row = {"corpus": corpus, "check": check, **_NOTHING_FOUND}
     if phrase:
         row["said"] = words().render(phrase, values or {})
     if which is not None and ids is not None:

@@ -76,10 +76,7 @@ class Null:
             for nth in range(self.fewer(runs) if self.fewer else runs)
         )
         gc.freeze()  # statsmodels collects garbage in every call of Holm's correction: a tenth of a second
-        try:
-            return self.summary([self.run(source, *known) for source in sources])
-        finally:
-            gc.unfreeze()
+        return self.summary([self.run(source, *known) for source in sources])
 
 
 def shown(rates: Mapping[str, float]) -> str:
